@@ -4,7 +4,9 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/fitted_answers.hpp"
@@ -99,6 +101,14 @@ class QkNormRopeIdentifier {
       found_.table.emplace_back("heads of different lengths come out different: they are not normalized");
       return false;
     }
+    const double root = std::sqrt(static_cast<double>(width()));
+    const auto is_over_root = [&](double seen, double weight) {
+      return std::fabs(seen * root / (encoding_.weight_offset + weight) - 1) <= 32 * unit;
+    };
+    if (is_over_root(of_one, 1) && is_over_root(of_two, 2)) {
+      found_.faults.emplace_back("heads are divided by the root of the sum of their squares, not of the mean");
+      return false;
+    }
     const double offset = of_one / (of_two - of_one) - 1;
     if (std::fabs(of_two - of_one - 1) > 16 * unit || std::fabs(offset - std::round(offset)) > 32 * unit ||
         (std::round(offset) != 0 && std::round(offset) != 1)) {
@@ -130,11 +140,27 @@ class QkNormRopeIdentifier {
     const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
-    if (!fitted.hold && found_.faults.empty())
-      found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+    if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(words_of_weights());
     found_.confidence = found_.faults.empty() ? rotation.confidence : Confidence::low;
     // That of the rotation alone is of answers that were divided.
     if (found_.faults.empty() && found_.confidence == Confidence::low) found_.confidence = Confidence::medium;
+  }
+
+  // What weights of 1 for queries and 2 for keys show of who has whose.
+  std::string words_of_weights() {
+    Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
+    for (std::int64_t i = 0; i < width(); ++i) x.set(i, 1024);
+    const Tensor once = filled(claim_.dtype, width(), 1 - encoding_.weight_offset);
+    const std::vector<std::int64_t> origin{0};
+    const Tensor twice = filled(claim_.dtype, width(), 2 - encoding_.weight_offset);
+    const auto made =
+        qk_norm_rope(session_, claim_, {.q = x, .k = x, .q_weight = once, .k_weight = twice, .positions = origin});
+    // At position 0 nothing turns, and values differ by an attention factor alone.
+    const double ratio = made.k.at(0) / made.q.at(0);
+    if (std::fabs(ratio - 0.5) < 0.1) return "queries have the keys' weight, and keys the queries'";
+    if (std::fabs(ratio - 1) < 0.1)
+      return std::fabs(made.q.at(0)) < 1.5 ? "keys have the queries' weight" : "queries have the keys' weight";
+    return "not every value is as near to it as its accuracy class claims";
   }
 
   // Weights of a pair that differ show which comes first: of (1, 0) either w0 (cos, sin) or (w0 cos, w1 sin).

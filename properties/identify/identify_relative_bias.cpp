@@ -31,6 +31,7 @@ class RelativeBiasIdentifier {
       found_.faults.emplace_back("buckets are those of query - key instead of key - query");
       found_.confidence = Confidence::low;
     }
+    if (!found_.spec) take_shift();
     if (!found_.spec && is_mirrored())
       found_.faults.emplace_back("keys after the query share the buckets of those before");
     if (!found_.spec) tell_buckets();
@@ -103,6 +104,33 @@ class RelativeBiasIdentifier {
     return true;
   }
 
+  // The claim's buckets, of a distance that is one more or one less.
+  void take_shift() {
+    for (const std::int64_t shift : {1, -1}) {
+      bool is_it = true;
+      for (std::int64_t relative = -far_; relative <= far_ && is_it; ++relative)
+        is_it = bucket_at(relative) == static_cast<double>(reference::bucket(bias_, relative + shift));
+      if (!is_it) continue;
+      found_.spec = claim_;
+      found_.confidence = Confidence::low;
+      found_.faults.push_back(
+          fmt::format("distances are one off: key - query = d has the bucket of d {} 1", shift > 0 ? '+' : '-'));
+    }
+  }
+
+  // Of weights that are the head's number in all buckets.
+  bool reads_heads_in_reverse() {
+    constexpr std::int64_t heads = 4;
+    Tensor weight = Tensor::zeros(claim_.dtype, {bias_.num_buckets, heads});
+    for (std::int64_t i = 0; i < weight.elements(); ++i) weight.set(i, static_cast<double>(i % heads));
+    const std::vector<std::int64_t> first{claim_.min_position};
+    const Tensor answer = bias(session_, claim_, first, first, weight);
+    for (std::int64_t head = 0; head < heads; ++head) {
+      if (answer.at(head) != static_cast<double>(heads - 1 - head)) return false;
+    }
+    return true;
+  }
+
   // The distance from which on keys on one side of the query share the last bucket.
   std::int64_t last_begins(std::int64_t side) const {
     const double last = bucket_at(side * far_);
@@ -161,7 +189,10 @@ class RelativeBiasIdentifier {
         const FittedAnswers fitted = fitted_answers(session_, spec);
         found_.of_bound = fitted.of_bound;
         found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
-        if (!fitted.hold) found_.faults.emplace_back("in other calls the answers differ");
+        if (!fitted.hold)
+          found_.faults.emplace_back(reads_heads_in_reverse()
+                                         ? "heads are read in reverse: head 0 has the last one's weights"
+                                         : "in other calls the answers differ");
         return true;
       }
     }

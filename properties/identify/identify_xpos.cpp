@@ -96,7 +96,10 @@ class XposIdentifier {
     const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
-    if (!fitted.hold) found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+    if (!fitted.hold)
+      found_.faults.emplace_back(counts_lengths_from_start()
+                                     ? "lengths are counted from the call's start: its first position is taken for 0"
+                                     : "not every value is as near to it as its accuracy class claims");
     const bool is_clear = best.is_pinned && is_pinned_ && (fits.size() < 2 || fits[1].digits > best.digits);
     found_.confidence = !found_.faults.empty() ? Confidence::low : is_clear ? Confidence::high : Confidence::medium;
   }
@@ -165,6 +168,20 @@ class XposIdentifier {
     }
     found_.seen.push_back(
         fmt::format("lengths are kept at position {} in a call of 101, at {} in one of 203", small, large));
+  }
+
+  // Whether pairs at position 50 have other lengths where a call begins with it, and then those of position 0.
+  bool counts_lengths_from_start() {
+    if (claim_.max_position <= 100) return false;
+    const Rows whole = rows_at({0, 50, 100});
+    const Rows later = rows_at({50, 100});
+    const double off = 16 * std::ldexp(1, -format_of(claim_.dtype).precision);
+    const auto is_as_long = [&](const std::vector<PairValues>& a, const std::vector<PairValues>& b) {
+      return std::ranges::equal(a, b, [&](const PairValues& one, const PairValues& other) {
+        return std::fabs(size_of(one) / size_of(other) - 1) <= off;
+      });
+    };
+    return is_as_long(later.front(), whole[0]) && !is_as_long(whole[1], whole[0]);
   }
 
   void tell_pairs() {

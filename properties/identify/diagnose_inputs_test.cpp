@@ -1,0 +1,184 @@
+// Right answers to another question than the one asked: the sentence that says which.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "properties/identify/diagnose.hpp"
+#include "properties/verdict/diagnosis.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
+
+namespace sextant::identify {
+namespace {
+
+using Change = std::function<void(Tensors& inputs)>;
+
+std::string said(const Change& change, const std::string& claim) {
+  const FunctionSubject subject("another question", [&](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right, change](std::string_view operation, const Tensors& inputs) {
+      Tensors changed = inputs;
+      change(changed);
+      return right->call(operation, changed);
+    };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(claim));
+  return diagnosis ? words_of(*diagnosis) : "nothing";
+}
+
+// Whole positions, each changed by itself or by its place in the call.
+Change of_positions(const std::function<std::int64_t(std::int64_t position, std::int64_t place)>& changed) {
+  return [changed](Tensors& inputs) {
+    Tensor& positions = inputs.at("positions");
+    std::vector<std::int64_t> all = positions.integers();
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = changed(all[i], static_cast<std::int64_t>(i));
+    positions = Tensor::of_integers(positions.shape, all);
+  };
+}
+
+// Fractional ones.
+Change of_timesteps(const std::function<double(double)>& changed) {
+  return [changed](Tensors& inputs) {
+    Tensor& positions = inputs.at("positions");
+    for (std::int64_t i = 0; i < positions.elements(); ++i) positions.set(i, changed(positions.at(i)));
+  };
+}
+
+constexpr auto attention = R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":64,"causal":true,
+    "position":{"encoding":"rope","head_dim":64},"max_position":600})";
+constexpr auto alibi = R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":64,"causal":true,
+    "position":{"encoding":"alibi","num_heads":4},"max_position":600})";
+constexpr auto axes = R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24],"max_position":600})";
+constexpr auto timesteps = R"({"encoding":"sinusoidal","dim":320,"layout":"concatenated","first":"cos",
+    "position_dtype":"float32","max_position":600})";
+
+TEST(DiagnosedInput, IsNoneOfARightOne) {
+  const Change none = [](Tensors&) {};
+  for (const char* claim : {attention, alibi, axes, timesteps}) EXPECT_EQ(said(none, claim), "nothing") << claim;
+}
+
+TEST(DiagnosedInput, OfAttentionIsATokensPlace) {
+  const Change by_place = [](Tensors& inputs) {
+    Tensor& positions = inputs.at("positions");
+    std::vector<std::int64_t> all(static_cast<std::size_t>(positions.elements()));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i) % positions.shape.back();
+    positions = Tensor::of_integers(positions.shape, all);
+  };
+  for (const char* claim : {attention, alibi})
+    EXPECT_EQ(said(by_place, claim), "a token's place in the call is taken for its position") << claim;
+}
+
+TEST(DiagnosedInput, OfAttentionIsRounded) {
+  const Change rounded = of_positions([](std::int64_t position, std::int64_t) {
+    return static_cast<std::int64_t>(round_to(Dtype::bfloat16, static_cast<double>(position)));
+  });
+  EXPECT_EQ(said(rounded, attention), "positions are rounded to bfloat16: right up to 256");
+}
+
+// Positions are [axes, batch, tokens].
+Change of_axes(const std::function<void(std::vector<std::int64_t>& place)>& changed) {
+  return [changed](Tensors& inputs) {
+    Tensor& positions = inputs.at("positions");
+    std::vector<std::int64_t> all = positions.integers();
+    const std::size_t count = all.size() / 3;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<std::int64_t> place{all[i], all[count + i], all[2 * count + i]};
+      changed(place);
+      for (std::size_t axis = 0; axis < 3; ++axis) all[axis * count + i] = place[axis];
+    }
+    positions = Tensor::of_integers(positions.shape, all);
+  };
+}
+
+TEST(DiagnosedInput, OfOneAxisIsOneOff) {
+  EXPECT_EQ(said(of_axes([](std::vector<std::int64_t>& place) { ++place[2]; }), axes),
+            "one position off along axis 2: position p is turned as p + 1");
+}
+
+TEST(DiagnosedInput, OfAllPairsIsOneAxis) {
+  EXPECT_EQ(said(of_axes([](std::vector<std::int64_t>& place) { place[1] = place[2] = place[0]; }), axes),
+            "pairs 16 to 39 are turned by axis 0 instead of axis 1, pairs 40 to 63 are turned by axis 0 instead of "
+            "axis 2");
+}
+
+TEST(DiagnosedInput, OfTimestepsIsRounded) {
+  EXPECT_EQ(said(of_timesteps([](double p) { return std::floor(p); }), timesteps),
+            "positions are rounded down to whole numbers");
+  EXPECT_EQ(said(of_timesteps([](double p) { return std::nearbyint(p); }), timesteps),
+            "positions are rounded to whole numbers");
+  EXPECT_EQ(said(of_timesteps([](double p) { return round_to(Dtype::float16, p); }), timesteps)
+                .find("positions are rounded to float16"),
+            0U);
+}
+
+TEST(DiagnosedInput, OfTimestepsIsAThousandfold) {
+  EXPECT_EQ(said(of_timesteps([](double p) { return 1000 * p; }), timesteps), "angle_scale 1000 measured, 1 claimed");
+}
+
+TEST(DiagnosedInput, OfABiasIsOneOff) {
+  const Change moved = [](Tensors& inputs) {
+    if (!inputs.contains("query_positions")) return;
+    std::vector<std::int64_t> all = inputs.at("query_positions").integers();
+    for (std::int64_t& position : all) --position;
+    inputs.insert_or_assign("query_positions", Tensor::of_integers(inputs.at("query_positions").shape, all));
+  };
+  EXPECT_EQ(said(moved, R"({"encoding":"relative_bias","max_position":600})"),
+            "distances are one off: key - query = d has the bucket of d + 1");
+}
+
+TEST(DiagnosedInput, OfABiasIsTheHeadsInReverse) {
+  const Change reversed = [](Tensors& inputs) {
+    if (!inputs.contains("weight")) return;
+    Tensor& weight = inputs.at("weight");
+    const Tensor given = weight;
+    const std::int64_t heads = weight.shape[1];
+    for (std::int64_t i = 0; i < weight.elements(); ++i)
+      weight.set(i, given.at(i / heads * heads + heads - 1 - i % heads));
+  };
+  EXPECT_EQ(said(reversed, R"({"encoding":"relative_bias","max_position":600})"),
+            "heads are read in reverse: head 0 has the last one's weights");
+}
+
+constexpr auto normalized = R"({"encoding":"qk_norm_rope","head_dim":64,"max_position":600})";
+
+TEST(DiagnosedInput, OfKeysIsTheQueriesWeight) {
+  EXPECT_EQ(said([](Tensors& inputs) { inputs.insert_or_assign("k_weight", inputs.at("q_weight")); }, normalized),
+            "keys have the queries' weight");
+  EXPECT_EQ(said([](Tensors& inputs) { inputs.insert_or_assign("q_weight", inputs.at("k_weight")); }, normalized),
+            "queries have the keys' weight");
+}
+
+TEST(DiagnosedInput, OfANormIsTheSumOfSquares) {
+  const Change by_sum = [](Tensors& inputs) {
+    for (const char* name : {"q_weight", "k_weight"}) {
+      Tensor& weight = inputs.at(name);
+      for (std::int64_t i = 0; i < weight.elements(); ++i) weight.set(i, weight.at(i) / 8);
+    }
+  };
+  EXPECT_EQ(said(by_sum, normalized), "heads are divided by the root of the sum of their squares, not of the mean");
+}
+
+TEST(DiagnosedInput, OfXposLengthsIsTheCallsStart) {
+  // What lengths have of the row's first position is taken from the vectors beforehand.
+  const Change from_start = [](Tensors& inputs) {
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    Tensor& x = inputs.at("x");
+    constexpr std::int64_t half = 32;
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const std::int64_t row = i / (2 * half * x.shape[1] * x.shape[2]);
+      const double zeta = (static_cast<double>(i % half) / half + 0.4) / 1.4;
+      const auto start = static_cast<double>(positions[static_cast<std::size_t>(row * x.shape[1])]);
+      x.set(i, x.at(i) * std::pow(zeta, -start / 512));
+    }
+  };
+  EXPECT_EQ(said(from_start, R"({"encoding":"xpos","head_dim":64,"max_position":600})"),
+            "lengths are counted from the call's start: its first position is taken for 0");
+}
+
+}  // namespace
+}  // namespace sextant::identify
