@@ -82,6 +82,27 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
   return fmt::format("{} of {} frequencies are not those asked for: {}", count, turns.size(), fmt::join(odd, ", "));
 }
 
+std::optional<std::string> stepped_angles(const Rows& rows, double noise) {
+  constexpr int fewest = 64;
+  constexpr int most = 65536;
+  constexpr int enough = 32;
+  for (int steps = fewest; steps <= most; steps *= 2) {
+    const double step = 2 * std::numbers::pi / steps;
+    if (16 * noise > step) return std::nullopt;
+    int told = 0;
+    bool are_multiples = true;
+    for (const auto& row : rows) {
+      for (const PairValues& value : row) {
+        const double phase = std::atan2(value.sin, value.cos);
+        are_multiples = are_multiples && std::fabs(std::remainder(phase, step)) <= noise;
+        if (std::fabs(phase) > step / 2) ++told;
+      }
+    }
+    if (are_multiples && told >= enough) return fmt::format("angles are rounded to {} steps a turn", steps);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> table_of_members(const TurnedRows& rows, Dtype dtype, const Rope& claim) {
   const std::vector<double> claimed = frequencies_of(claim, rows.positions.back() + 1);
   if (claimed.empty() || rows.first.front().size() != claimed.size()) return std::nullopt;

@@ -19,6 +19,10 @@ std::vector<double> frequencies_of(const Rope& rope, std::int64_t length);
 std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                                  std::int64_t length);
 
+/// Where all phases are whole multiples of a turn over a power of two, from 64 to 65536, as those of a table are that
+/// is read at the nearest entry: "angles are rounded to 4096 steps a turn". `noise` is what phases are off by.
+std::optional<std::string> stepped_angles(const Rows& rows, double noise);
+
 /// Where the two members of a pair are turned by different angles, as tables make them that are laid out for the other
 /// pairing: which table it is, in words. `rows` are in the order of the claim's frequencies. Nothing where the members
 /// have no frequencies of the claim.

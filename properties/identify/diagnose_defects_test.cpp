@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,20 @@ TEST(DiagnosedDefect, RoundsAnglesAndNotFrequencies) {
   with.angle = float16;
   const std::string words = said(with, R"({"encoding":"rope","head_dim":64,"max_position":32768})");
   EXPECT_EQ(words, "angles are rounded to float16");
+}
+
+TEST(DiagnosedDefect, ReadsAnglesFromATable) {
+  Arithmetic with;
+  constexpr double step = 2 * std::numbers::pi / 4096;
+  with.angle = [](double value) { return std::round(value / step) * step; };
+  EXPECT_EQ(said(with), "angles are rounded to 4096 steps a turn");
+}
+
+TEST(DiagnosedDefect, ReducesAnglesByARoundedTurn) {
+  Arithmetic with;
+  with.angle = [](double value) { return std::fmod(value, 6.28318); };
+  const std::string words = said(with, R"({"encoding":"rope","head_dim":64,"max_position":600})");
+  EXPECT_EQ(words.find("float16"), std::string::npos) << words;
 }
 
 TEST(DiagnosedDefect, RoundsTheTable) {

@@ -330,8 +330,9 @@ class RopeIdentifier {
     }
     std::ranges::stable_sort(fits, {}, &RuleFit::digits);
     if (fits.empty()) {
-      if (auto words = different_frequencies(turns_, rope_, rows_.positions.back() + 1))
-        found_.faults.push_back(std::move(*words));
+      auto words = stepped_angles(rows_.first, norm_.noise);
+      if (!words) words = different_frequencies(turns_, rope_, rows_.positions.back() + 1);
+      if (words) found_.faults.push_back(std::move(*words));
       return;
     }
     const RuleFit& best = fits.front();
