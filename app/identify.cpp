@@ -114,6 +114,10 @@ void print_text(const Arguments& arguments, const Found& found) {
   line("answer", made.spec ? describe(*made.spec) : std::string("unidentified"));
   line("confidence", std::string(name_of(made.confidence)));
   for (const std::string& fault : made.faults) line("but", fault);
+  if (made.spec && made.confidence == identify::Confidence::low && made.faults.empty())
+    line("but", made.of_bound > 1 ? fmt::format("answers are up to {:.3g} times as far from it as {} allows",
+                                                made.of_bound, name_of(made.spec->accuracy))
+                                  : "positions are used in a way that is not known");
   for (const std::string& seen : made.seen) line("seen", seen);
   for (const std::string& words : made.arithmetic) line("arithmetic", words);
   if (made.spec)
