@@ -14,6 +14,7 @@ import argparse
 import functools
 import json
 import math
+import pathlib
 import time
 
 import numpy as np
@@ -100,7 +101,8 @@ class Block(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
         self.bias = nn.Embedding(32, heads)
 
-    def forward(self, x, places):
+    def attention(self, x, places):
+        """(weights [batch, heads, queries, keys], values [batch, heads, keys, head_dim])."""
         batch, length, _ = x.shape
         q, k, v = self.project(self.before(x)).view(batch, length, 3, heads, head_dim).permute(2, 0, 3, 1, 4)
         if places.query is not None:
@@ -111,8 +113,11 @@ class Block(nn.Module):
         if places.buckets is not None:
             scores = scores + self.bias(places.buckets).permute(2, 0, 1)
         later = torch.ones(length, length, dtype=torch.bool).triu(1)
-        weights = scores.masked_fill(later, -torch.inf).softmax(dim=-1)
-        x = x + self.out((weights @ v).transpose(1, 2).reshape(batch, length, width))
+        return scores.masked_fill(later, -torch.inf).softmax(dim=-1), v
+
+    def forward(self, x, places):
+        weights, v = self.attention(x, places)
+        x = x + self.out((weights @ v).transpose(1, 2).reshape(x.shape))
         return x + self.mlp(self.after(x))
 
 
@@ -124,12 +129,16 @@ class Model(nn.Module):
         self.blocks = nn.ModuleList(Block() for _ in range(layers))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, kinds)
 
-    def forward(self, tokens, places):
+    def embed(self, tokens, places):
         x = self.tokens(tokens)
         if self.encoding == "learned":
             x = x + self.positions.weight[: tokens.shape[1]]
         if places.code is not None:
             x = x + places.code
+        return x
+
+    def forward(self, tokens, places):
+        x = self.embed(tokens, places)
         for block in self.blocks:
             x = block(x, places)
         return self.head(self.norm(x))
@@ -189,6 +198,18 @@ def against_length(model, task, seed):
     return found
 
 
+def attention_maps(model, task):
+    """(tokens [64], weights [layers, heads, 64, 64]) of one sequence, the same for every model of the task."""
+    tokens, _ = sample(task, 1, trained, torch.Generator().manual_seed(9000))
+    places, found = Places(model.encoding, trained), []
+    with torch.no_grad():
+        x = model.embed(tokens, places)
+        for block in model.blocks:
+            found.append(block.attention(x, places)[0][0])
+            x = block(x, places)
+    return tokens[0].numpy(), torch.stack(found).numpy()
+
+
 # What a defect costs: a window of 64 tokens that begins at each of these positions. Without a defect the model cannot tell them apart.
 starts = (0, 64, 128, 192, 256, 320, 512, 1024, 1536, 2048, 2560, 4096, 8192, 16384)
 defects = ("right", "bfloat16-positions", "float16-positions", "bfloat16-angle", "wrong-pairing", "off-by-one", "float16-table", "yarn", "yarn-factor-twice")
@@ -233,6 +254,7 @@ def main():
     parser.add_argument("--encodings", nargs="+", choices=encodings, default=encodings)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--maps", type=pathlib.Path, help="a folder that receives TASK-ENCODING-SEED.npz, what each head attends to")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     for seed in arguments.seeds:
@@ -243,6 +265,10 @@ def main():
             line |= {"lengths": lengths, "accuracy": against_length(model, arguments.task, seed)}
             if arguments.task == "before" and encoding == "rope":
                 line |= {"starts": starts, "defects": cost_of_defects(model, seed)}
+            if arguments.maps:
+                tokens, weights = attention_maps(model, arguments.task)
+                rows = model.positions.weight.detach().numpy() if encoding == "learned" else []
+                np.savez_compressed(arguments.maps / f"{arguments.task}-{encoding}-{seed}.npz", tokens=tokens, weights=weights.astype(np.float16), rows=rows)
             print(json.dumps(line | {"cpu_seconds": round(time.process_time() - begun, 1)}), flush=True)
 
 
