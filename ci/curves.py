@@ -100,17 +100,17 @@ claims = (
 
 
 def judged(models, said=claims):
-    """Markdown: each claim, both accuracies, and whether it came so. It did where every seed of the one is above every seed of the other."""
+    """Markdown: each claim, both accuracies, and whether it came so, to the two digits that are printed: every seed of the one is above every seed of the other."""
     found = curves_of(models)
-    lines = [row(["theory", "task", "should do better", "should do worse", "came so"]), "|---|---|---|---|---|"]
+    lines = [row(["theory", "task", "should do better", "should do worse", "came so (seeds)"]), "|---|---|---|---|---|"]
     for page, says, task, *sides in said:
         if not all((task, encoding, rule) in found for encoding, rule, _ in sides):
             continue
         lengths = models[task, sides[0][0]][0]["lengths"]
-        better, worse = ([curve[lengths.index(length)] for curve in found[task, encoding, rule]] for encoding, rule, length in sides)
-        came = "yes" if min(better) > max(worse) else "no, the reverse" if max(better) < min(worse) else "seeds overlap"
+        better, worse = ([round(curve[lengths.index(length)], 2) for curve in found[task, encoding, rule]] for encoding, rule, length in sides)
+        came = "yes" if min(better) > max(worse) else "no, the reverse" if max(better) < min(worse) else "not told apart"
         cells = [f"{told(encoding, rule)} at {length}: {spread(values)}" for (encoding, rule, length), values in zip(sides, (better, worse))]
-        lines.append(row([f"{says} ([{page}]({page}.md))", task, *cells, came]))
+        lines.append(row([f"{says} ([{page}]({page}.md))", task, *cells, f"{came} ({len(better)} : {len(worse)})"]))
     return "\n".join(lines)
 
 

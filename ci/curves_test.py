@@ -21,13 +21,16 @@ class Judged(unittest.TestCase):
         return judged(seeds("rope", *rope) | seeds("none", *none), said).splitlines()[-1]
 
     def test_every_seed_above_every_other(self):
-        self.assertIn("| yes |", self.row([[1, 0.9, 0], [1, 0.8, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
+        self.assertIn("| yes (2 : 2) |", self.row([[1, 0.9, 0], [1, 0.8, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
 
     def test_the_reverse(self):
-        self.assertIn("| no, the reverse |", self.row([[1, 0.1, 0]], [[1, 0.7, 0]]))
+        self.assertIn("| no, the reverse (1 : 1) |", self.row([[1, 0.1, 0]], [[1, 0.7, 0]]))
+
+    def test_less_than_is_printed(self):
+        self.assertIn("| not told apart (1 : 1) |", self.row([[1, 0.901, 0]], [[1, 0.899, 0]]))
 
     def test_overlap(self):
-        self.assertIn("| seeds overlap |", self.row([[1, 0.9, 0], [1, 0.5, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
+        self.assertIn("| not told apart (2 : 2) |", self.row([[1, 0.9, 0], [1, 0.5, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
 
 
 class Costs(unittest.TestCase):
