@@ -42,8 +42,8 @@ def between(page, marker, text):
     page.write_text(before + first + text + "\n" + last + after)
 
 
-def curve(axes, positions, values, label, style="-"):
-    (line,) = axes.plot(positions, np.mean(values, axis=0), style, label=label, marker=".")
+def curve(axes, positions, values, label, **style):
+    (line,) = axes.plot(positions, np.mean(values, axis=0), label=label, marker=".", **style)
     axes.fill_between(positions, np.min(values, axis=0), np.max(values, axis=0), color=line.get_color(), alpha=0.15)
 
 
@@ -55,12 +55,15 @@ def chance(axes):
 
 def draw_lengths(models, task, path):
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
-    axes.set_prop_cycle(color=plt.get_cmap("tab20").colors)
+    solid, dashed = iter(plt.get_cmap("tab10").colors), iter(plt.get_cmap("Dark2").colors)
     for (of, encoding, rule), values in curves_of(models).items():
         if of == task:
-            curve(axes, models[task, encoding][0]["lengths"], values, told(encoding, rule), "-" if rule == "none" else "--")
+            style = {"linestyle": "-", "color": next(solid)} if rule == "none" else {"linestyle": "--", "color": next(dashed)}
+            curve(axes, models[task, encoding][0]["lengths"], values, told(encoding, rule), **style)
     axes.axvline(64, color="#999999", linewidth=0.8)
+    lengths = next(seeds[0]["lengths"] for (of, _), seeds in models.items() if of == task)
     axes.set_xscale("log", base=2)
+    axes.set_xticks(lengths, map(str, lengths))
     chance(axes)
     axes.set(xlabel="length of the test, in tokens; trained to 64", title=f"{task}: mean, and least and most of the seeds")
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
