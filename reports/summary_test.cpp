@@ -31,5 +31,16 @@ TEST(Summary, TellsTheCauseAndTheClaimThatHoldsBelowTheVerdict) {
   EXPECT_TRUE(lines[3].text.ends_with(R"("pairing":"interleaved"}' --profile quick)"));
 }
 
+TEST(Summary, NamesNoStageThatTheDiagnosisContradicts) {
+  Report report = sample();
+  ASSERT_TRUE(report.survey && report.diagnosis);
+  report.survey->stage = "frequency";
+  report.diagnosis->spec_json.clear();
+  report.diagnosis->differences = {{"rotates over heads instead of tokens", ""}};
+  EXPECT_EQ(summary_line(report).find("the error comes from"), std::string::npos);
+  report.diagnosis->differences = {{"frequencies are rounded to bfloat16", ""}};
+  EXPECT_NE(summary_line(report).find("the error comes from the frequency"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sextant
