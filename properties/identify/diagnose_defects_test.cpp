@@ -85,6 +85,13 @@ TEST(DiagnosedDefect, RotatesOverHeads) {
   EXPECT_EQ(said(with), "rotates over batch rows instead of tokens");
 }
 
+TEST(DiagnosedDefect, LeavesLowPositions) {
+  Arithmetic with;
+  with.position = [](const Place& place) { return std::floor(static_cast<double>(place.given()) / 4); };
+  EXPECT_EQ(said(with, R"({"encoding":"rope","head_dim":64,"max_position":600})"),
+            "low positions are not rotated, and 599 is");
+}
+
 TEST(DiagnosedDefect, ReflectsPairs) {
   Arithmetic with;
   with.reflected = -1;

@@ -164,6 +164,13 @@ class RopeIdentifier {
     if (is_still) return {};
     if (is_of_head) return "rotates over heads instead of tokens";
     if (is_of_batch) return "rotates over batch rows instead of tokens";
+    // Low positions alone were asked in calls of one.
+    Tensor one = Tensor::zeros(claim_.dtype, {1, 1, 1, width});
+    for (std::int64_t i = 0; i < width; ++i) one.set(i, 1);
+    const Tensor far = rotate(session_, claim_, one, std::vector<std::int64_t>{last});
+    for (std::int64_t i = 0; i < width; ++i) {
+      if (far.at(i) != one.at(i)) return fmt::format("low positions are not rotated, and {} is", last);
+    }
     return "channels turn in a call of several batch rows and heads, and in none of one row and one head";
   }
 
