@@ -33,7 +33,7 @@ void to_weights(std::vector<double>& scores, const double* sink) {
 void add_gradients(const Attention& encoding, const GradientArrays& arrays) {
   const std::int64_t width = encoding.head_dim;
   const std::int64_t group = encoding.num_heads / encoding.num_kv_heads;
-  const double common_scale = encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width)));
+  const double common_scale = score_scale(encoding);
   const KeyRange sequence{0, arrays.n};
   const std::int64_t scores = arrays.batch * encoding.num_heads * arrays.n * arrays.n;
   parallel_for(arrays.batch * encoding.num_kv_heads, scores, [&](std::int64_t kv) {

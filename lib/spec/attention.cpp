@@ -42,6 +42,10 @@ bool acts_within(const Attention& encoding) {
 
 bool sees_positions(const Attention& encoding) { return acts_within(encoding) || encoding.query_scale.has_value(); }
 
+double score_scale(const Attention& encoding) {
+  return encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(encoding.head_dim)));
+}
+
 std::int64_t kv_head(const Attention& encoding, std::int64_t head) {
   return head / (encoding.num_heads / encoding.num_kv_heads);
 }

@@ -54,10 +54,6 @@ std::vector<Way> known_ways() {
   };
 }
 
-double scale_of(const Attention& claimed) {
-  return claimed.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(claimed.head_dim)));
-}
-
 // The scores that a claim has of a query at one position with a key at another.
 class ClaimedScores {
  public:
@@ -74,7 +70,7 @@ class ClaimedScores {
 
   double at(const QueryAndKey& positions) const {
     const double distance = positions.query - positions.key;
-    const double product = scale_of(claimed_) * dot(turned(query_, positions.query), turned(key_, positions.key));
+    const double product = score_scale(claimed_) * dot(turned(query_, positions.query), turned(key_, positions.key));
     const double score =
         claimed_.logit_softcap ? *claimed_.logit_softcap * std::tanh(product / *claimed_.logit_softcap) : product;
     return score - slope_ * std::fabs(distance);
@@ -90,7 +86,7 @@ class ClaimedScores {
       };
       change += size(query_) * size(key_) * frequencies_[i] * (positions.query + positions.key) * 0x1p-21;
     }
-    return scale_of(claimed_) * factor_ * factor_ * change;
+    return score_scale(claimed_) * factor_ * factor_ * change;
   }
 
   std::vector<double> turned(const std::vector<double>& x, double position) const {
@@ -149,7 +145,7 @@ std::vector<double> ordinary(const Spec& claim, std::int64_t count, double lengt
 
 std::string positions_of_scores(AttentionProbe& probe, const Spec& claim, const Attention& claimed) {
   if (!is_told(claim, claimed)) return {};
-  const double scale = scale_of(claimed);
+  const double scale = score_scale(claimed);
   if (!(scale > 0)) return {};
   // Of scores up to 4 both weights are seen. A key that is the query shows each turn.
   const std::vector<double> vector = ordinary(claim, claimed.head_dim, std::sqrt(4 / scale), 0);

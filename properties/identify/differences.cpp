@@ -293,10 +293,7 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const Attention& clai
   if (claimed.window != found.window)
     list.add(fmt::format("window {} measured, {} claimed", found.window ? fmt::format("{}", *found.window) : "none",
                          claimed.window ? fmt::format("{}", *claimed.window) : "none"));
-  const auto scale_of = [](const Attention& one) {
-    return one.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(one.head_dim)));
-  };
-  list.measured("softmax_scale", scale_of(claimed), scale_of(found));
+  list.measured("softmax_scale", score_scale(claimed), score_scale(found));
   list.measured("logit_softcap", claimed.logit_softcap.value_or(0), found.logit_softcap.value_or(0));
   const Rope* claimed_rope = carried<Rope>(claimed);
   const Rope* found_rope = carried<Rope>(found);

@@ -137,7 +137,7 @@ class AttentionIdentifier {
       return one;
     };
     const double root = 1 / std::sqrt(static_cast<double>(claimed_.head_dim));
-    const double claimed = claimed_.softmax_scale.value_or(root);
+    const double claimed = score_scale(claimed_);
     const auto* rope = carried<Rope>(claimed_);
     const double factor =
         rope != nullptr ? reference::RopeReference(*rope).attention_factor(reference::first_precision).upper() : 1;

@@ -42,7 +42,7 @@ AttentionArithmetic::AttentionArithmetic(const Spec& spec)
       v(angle_roundoff(spec.accuracy)),
       libm(spec.libm),
       width(static_cast<double>(std::get<Attention>(spec.encoding).head_dim)),
-      scale(std::get<Attention>(spec.encoding).softmax_scale.value_or(1 / std::sqrt(width))),
+      scale(score_scale(std::get<Attention>(spec.encoding))),
       cap(std::get<Attention>(spec.encoding).logit_softcap.value_or(std::numeric_limits<double>::infinity())),
       of_query(roundings_of_query_scale(spec, *this)) {}
 

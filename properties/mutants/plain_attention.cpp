@@ -100,7 +100,14 @@ class Row {
     const double scale = rounded(encoding_.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width_))));
     const bool first = how_.scaled == PlainAttention::Scaled::query;
     double sum = 0;
-    for (std::size_t c = 0; c < width_; ++c) add(sum, (first ? rounded(q[c] * scale) : q[c]) * k[c]);
+    if (how_.sums == Dtype::float32 && !first) {
+      // A sum of doubles that are float32's, rounded to it, is float32's own sum: 53 >= 2 * 24 + 2 bits.
+      float of_floats = 0;
+      for (std::size_t c = 0; c < width_; ++c) of_floats += static_cast<float>(q[c] * k[c]);
+      sum = static_cast<double>(of_floats);
+    } else {
+      for (std::size_t c = 0; c < width_; ++c) add(sum, (first ? rounded(q[c] * scale) : q[c]) * k[c]);
+    }
     sum = rounded(sum);
     if (!first) sum = rounded(sum * scale);
     if (!encoding_.logit_softcap) return sum;
@@ -127,7 +134,7 @@ class Row {
       double weight = weights[i];
       if (how_.divided == PlainAttention::Divided::weight) weight = rounded(weight / rounded(sum));
       weight = in_format(how_.weights, weight);
-      for (std::size_t c = 0; c < width_; ++c) add(partial.values[c], weight * values[i][c]);
+      add_weighted(partial.values, weight, values[i]);
     }
   }
 
@@ -148,6 +155,16 @@ class Row {
   }
 
   void add(double& sum, double term) const { sum = in_format(how_.sums, sum + in_format(how_.sums, term)); }
+
+  void add_weighted(std::vector<double>& sums, double weight, const double* values) const {
+    if (how_.sums == Dtype::float32) {
+      for (std::size_t c = 0; c < width_; ++c) sums[c] = as_float32(sums[c] + as_float32(weight * values[c]));
+    } else {
+      for (std::size_t c = 0; c < width_; ++c) add(sums[c], weight * values[c]);
+    }
+  }
+
+  static double as_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
 
   const PlainAttention& how_;
   const Attention& encoding_;
