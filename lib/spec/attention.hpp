@@ -80,7 +80,7 @@ struct KeyRange {
 /// The keys of a sequence that the query of the token at index `token` of it sees; none is { token, token }.
 KeyRange keys_seen(const Attention& encoding, std::int64_t token, const KeyRange& sequence);
 
-/// What products of queries and keys are multiplied by: softmax_scale, or 1 / sqrt(head_dim) of two roundings to double.
+/// What products of queries and keys are multiplied by: softmax_scale, or 1 / sqrt(head_dim) with two roundings.
 double score_scale(const Attention& encoding);
 
 /// The key and value head of a query head: floor(head / (num_heads / num_kv_heads)).
