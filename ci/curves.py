@@ -70,6 +70,9 @@ def damaged(models):
     return [model for model in models.get(("before", "rope"), []) if "defects" in model]
 
 
+doubt = 0.025  # the chance of each of two checks of another seed to refuse what agrees
+Reproduced = collections.namedtuple("Reproduced", "task encoding rule distance allowed within points")
+
 # What theory says, as an order of two accuracies: (page, what it says, task, (encoding, rule, length) that should do better, the one that should do worse).
 claims = (
     ("order", "a causal mask alone does not say which token was third before", "before", ("rope", "none", 64), ("none", "none", 64)),
@@ -127,8 +130,7 @@ def costs(models, horizons):
         starts = trained[0]["starts"]
         first = next((i for i in range(len(starts)) if most[i] < least[i]), None)
         stays = starts[-1] if first is None else "none" if first == 0 else starts[first - 1]
-        last = horizons.get(name)
-        horizon = "not audited" if last is None else "none: wrong at 0" if last < 0 else last
+        horizon = "none: wrong at 0" if horizons[name] < 0 else horizons[name]
         lines.append(row([name, stays, "none of these" if first is None else starts[first], horizon]))
     return "\n".join(lines)
 
@@ -139,29 +141,46 @@ def asked(task, length):
 
 
 def reproduction(models, fresh):
-    """[(name of the curve, its distance, the distance allowed, points within the seeds' range, points)] of fresh models.
+    """[(name of the curve, its distance, the distance allowed, points within the seeds' range, points that can be told)] of fresh models.
 
     Accuracies p are compared as y = asin(sqrt(p)), whose variance by sampling N tokens is 1/(4N) whatever p. At each length the n = 3 seeds have a mean and a variance s²,
     taken to be 1/(4N) at least. If the y of seeds are draws of one normal distribution, a further one is off their mean by s sqrt(1 + 1/n) times a draw of Student's t with
     n - 1 degrees of freedom. A curve's distance is the root of the mean square of that over its lengths, in units of the root of the mean of s² (1 + 1/n).
     Lengths of one model are not independent: the bound is that of lengths that all move together, which is one draw of t. Of m curves each is allowed to be refused
-    wrongly with a chance of 0.05/m, so that all of them together have 0.05 at most."""
+    wrongly with a chance of 0.025/m, so that all of them together have 0.025 at most. A point is told where the four seeds are not all equal."""
     known, new, rows = curves_of(models), curves_of(fresh), []
     total = sum(len(curves) for curves in new.values())
     # P(|T| < t) = t / sqrt(2 + t²) with 2 degrees of freedom.
-    inside = 1 - 0.05 / max(1, total)
+    inside = 1 - doubt / max(1, total)
     allowed = inside * math.sqrt(2 / (1 - inside**2))
     for (task, encoding, rule), curves in new.items():
         seeds = known.get((task, encoding, rule), [])
         if len(seeds) != 3:
             raise ValueError(f"{task} {told(encoding, rule)}: expected 3 published seeds, got {len(seeds)}")
         for curve in curves:
-            squares, variances, within = 0, 0, 0
+            squares, variances, within, points = 0, 0, 0, 0
             for length, point, others in zip(fresh[task, encoding][0]["lengths"], curve, zip(*seeds)):
                 y, *of_seeds = (math.asin(math.sqrt(p)) for p in (point, *others))
                 mean = sum(of_seeds) / 3
                 variances += max(sum((other - mean) ** 2 for other in of_seeds) / 2, 1 / (4 * asked(task, length)))
                 squares += (y - mean) ** 2
-                within += min(others) <= point <= max(others)
-            rows.append((f"{task} {told(encoding, rule)}", math.sqrt(squares / (variances * 4 / 3)), allowed, within, len(curve)))
+                if len({point, *others}) > 1:
+                    points += 1
+                    within += min(others) <= point <= max(others)
+            rows.append(Reproduced(task, encoding, rule, math.sqrt(squares / (variances * 4 / 3)), allowed, within, points))
     return rows
+
+
+def within_range(rows):
+    """(the mean over models of the share of points within the seeds' range, the least allowed, models).
+
+    Four draws of one distribution that are not all equal have one least and one most at most, so a certain one of them lies between the others, ends included, with a chance of
+    1/2 at least, whatever the distribution. A model's share has that mean then. If the models of n codes and tasks are independent (those of one seed do read the same tokens),
+    their mean is below 1/2 by sqrt(log(1/0.025) / (2 n)) with a chance of 0.025 at most (Hoeffding's inequality), which says something of 8 models and more."""
+    shares = collections.defaultdict(list)
+    for row in rows:
+        if row.points:
+            shares[row.task, row.encoding].append(row.within / row.points)
+    count = len(shares)
+    mean = sum(sum(of_model) / len(of_model) for of_model in shares.values()) / max(1, count)
+    return mean, max(0, 1 / 2 - math.sqrt(math.log(1 / doubt) / (2 * max(1, count)))), count

@@ -4,7 +4,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from curves import costs, judged, reproduction  # noqa: E402
+from curves import Reproduced, costs, judged, reproduction, within_range  # noqa: E402
 
 
 def model(encoding, curve, seed=1, **fields):
@@ -52,24 +52,41 @@ class Reproduction(unittest.TestCase):
     known = seeds("rope", [1, 0.9, 0.5], [1, 0.92, 0.55], [1, 0.88, 0.45])
 
     def check(self, curve):
-        ((_, distance, allowed, within, points),) = reproduction(self.known, seeds("rope", curve))
-        return distance <= allowed, within, points
+        (row,) = reproduction(self.known, seeds("rope", curve))
+        return row.distance <= row.allowed, row.within, row.points
 
     def test_a_like_curve_agrees(self):
-        self.assertEqual(self.check([1, 0.91, 0.52]), (True, 3, 3))
+        self.assertEqual(self.check([1, 0.91, 0.52]), (True, 2, 2))
 
     def test_another_does_not(self):
         self.assertEqual(self.check([0.3, 0.2, 0.1]), (False, 0, 3))
 
     def test_allowed_is_student_t(self):
-        # The 97.5 % quantile with 2 degrees of freedom, 4.3027 in every table.
-        ((_, _, allowed, _, _),) = reproduction(self.known, seeds("rope", [1, 0.9, 0.5]))
-        self.assertAlmostEqual(allowed, 4.3027, places=4)
+        # The 98.75 % quantile with 2 degrees of freedom, 6.2053 in tables.
+        (row,) = reproduction(self.known, seeds("rope", [1, 0.9, 0.5]))
+        self.assertAlmostEqual(row.allowed, 6.2053, places=4)
 
     def test_seeds_without_spread_are_compared_by_their_sampling(self):
         known = seeds("rope", [1, 1, 1], [1, 1, 1], [1, 1, 1])
-        ((_, distance, allowed, _, _),) = reproduction(known, seeds("rope", [0.999, 0.999, 0.999]))
-        self.assertLessEqual(distance, allowed)
+        (row,) = reproduction(known, seeds("rope", [0.999, 0.999, 0.999]))
+        self.assertLessEqual(row.distance, row.allowed)
+
+    def test_points_that_are_all_equal_tell_nothing(self):
+        (row,) = reproduction(self.known, seeds("rope", [1, 0.8, 0.5]))
+        self.assertEqual((row.within, row.points), (1, 2))
+
+    def test_many_models_outside_the_seeds_differ(self):
+        def rows(within):
+            return [Reproduced("copy", f"code{i}", "none", 0, 1, within, 2) for i in range(21)]
+
+        share, least, count = within_range(rows(1))
+        self.assertEqual((share, count), (0.5, 21))
+        # 1/2 - sqrt(log(40) / 42)
+        self.assertAlmostEqual(least, 0.2036, places=4)
+        self.assertLess(within_range(rows(0))[0], least)
+
+    def test_few_models_say_nothing(self):
+        self.assertEqual(within_range([Reproduced("copy", "rope", "none", 0, 1, 0, 2)]), (0, 0, 1))
 
     def test_three_seeds_are_needed(self):
         with self.assertRaisesRegex(ValueError, "before rope: expected 3 published seeds, got 1"):

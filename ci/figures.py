@@ -17,6 +17,7 @@ mutants = {
     "bfloat16-angle": "rope-bfloat16-angle",
     "wrong-pairing": "rope-pairing-ignored",
     "off-by-one": "rope-decode-one-too-far",
+    "float16-table": "rope-float16-table",
     "yarn-factor-twice": "rope-factor-squared",
 }
 

@@ -1,5 +1,7 @@
 // Over 400 lines: a flat list of variants of one plain implementation, each a few lines that are read alone.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -132,13 +134,16 @@ void precision_mutants(List& list) {
               [](PlainRope& plain) { plain.angle = rounded(Dtype::float16, plain.angle); });
   list.defect("rope-bfloat16-angle", "A3", "the angle is rounded to bfloat16", usual,
               [](PlainRope& plain) { plain.angle = rounded(Dtype::bfloat16, plain.angle); });
-  list.defect("rope-bfloat16-table", "A9", "sin and cos are kept in bfloat16 for float32 vectors", usual,
-              [](PlainRope& plain) {
-                plain.turn = [own = plain.turn](double a) {
-                  const Turn exact = own(a);
-                  return Turn{round_to(Dtype::bfloat16, exact.sin), round_to(Dtype::bfloat16, exact.cos)};
-                };
-              });
+  for (const Dtype kept : {Dtype::bfloat16, Dtype::float16}) {
+    list.defect(fmt::format("rope-{}-table", name_of(kept)), "A9",
+                fmt::format("sin and cos are kept in {} for float32 vectors", name_of(kept)), usual,
+                [kept](PlainRope& plain) {
+                  plain.turn = [own = plain.turn, kept](double a) {
+                    const Turn exact = own(a);
+                    return Turn{round_to(kept, exact.sin), round_to(kept, exact.cos)};
+                  };
+                });
+  }
   list.defect("rope-float16-input", "A14", "x goes through float16 on the way", usual,
               [](PlainRope& plain) { plain.receive = [](double value) { return round_to(Dtype::float16, value); }; });
   list.defect("rope-promoted-dtype", "A14", "bfloat16 was asked for, float32 comes back",
