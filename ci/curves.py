@@ -73,47 +73,76 @@ def damaged(models):
 doubt = 0.025  # the chance of each of two checks of another seed to refuse what agrees
 Reproduced = collections.namedtuple("Reproduced", "task encoding rule distance allowed within points")
 
-# What theory says, as an order of two accuracies: (page, what it says, task, (encoding, rule, length) that should do better, the one that should do worse).
-claims = (
-    ("order", "a causal mask alone does not say which token was third before", "before", ("rope", "none", 64), ("none", "none", 64)),
-    ("order", "nor where what is to be copied stands", "copy", ("rope", "none", 64), ("none", "none", 64)),
-    ("extrapolation", "rows of a learned table beyond training are noise", "before", ("learned", "none", 64), ("learned", "none", 128)),
-    ("extrapolation", "sinusoidal codes beyond training are new to the layers that read them", "before", ("sinusoidal", "none", 64), ("sinusoidal", "none", 128)),
-    ("rotary", "scores see distances alone, and 3 is no new distance: rotary keeps more than sinusoids", "before", ("rope", "none", 128), ("sinusoidal", "none", 128)),
-    ("extrapolation", "but far distances are new to its slow pairs", "before", ("rope", "none", 64), ("rope", "none", 256)),
-    ("extrapolation", "the same, where far distances are asked", "copy", ("rope", "none", 64), ("rope", "none", 96)),
-    ("extrapolation", "the same", "reversal", ("rope", "none", 64), ("rope", "none", 128)),
-    ("extrapolation", "linear blurs near distances: worse than no rule", "before", ("rope", "none", 128), ("rope", "linear", 128)),
-    ("extrapolation", "but keeps far angles within training: better where these are asked", "copy", ("rope", "linear", 96), ("rope", "none", 96)),
-    ("extrapolation", "the same", "reversal", ("rope", "linear", 96), ("rope", "none", 96)),
-    ("extrapolation", "ntk nearly keeps fast pairs", "before", ("rope", "ntk", 1024), ("rope", "none", 1024)),
-    ("extrapolation", "dynamic likewise", "before", ("rope", "dynamic", 1024), ("rope", "none", 1024)),
-    ("extrapolation", "yarn keeps fast pairs and meets no new phase: better than ntk", "before", ("rope", "yarn", 1024), ("rope", "ntk", 1024)),
-    ("extrapolation", "llama3 likewise", "before", ("rope", "llama3", 1024), ("rope", "ntk", 1024)),
-    ("extrapolation", "yarn better than no rule, of copies", "copy", ("rope", "yarn", 128), ("rope", "none", 128)),
-    ("extrapolation", "llama3 likewise", "copy", ("rope", "llama3", 128), ("rope", "none", 128)),
-    ("xpos", "what is far fades, so that more of it disturbs less", "before", ("xpos", "none", 1024), ("rope", "none", 1024)),
-    ("xpos", "and is found less where it is asked", "copy", ("rope", "none", 128), ("xpos", "none", 128)),
-    ("biases", "distances beyond training share T5's buckets with ones that training met little or never", "before", ("t5", "none", 64), ("t5", "none", 256)),
-    ("biases", "ALiBi prefers the near and cannot point at the third", "before", ("rope", "none", 64), ("alibi", "none", 64)),
-    ("biases", "its lines go on beyond training as within", "copy", ("alibi", "none", 128), ("rope", "none", 128)),
-    ("biases", "but not where its flattest line, 1/256, hides a copy 512 before", "copy", ("alibi", "none", 256), ("alibi", "none", 1024)),
-    ("biases", "a reversal asks ever farther back, where ALiBi's lines count least", "reversal", ("rope", "none", 64), ("alibi", "none", 64)),
+# Lengths of the test: within training, or beyond it.
+trained_to = 64
+within, beyond = (lambda length: length <= trained_to), (lambda length: length > trained_to)
+
+# What theory says of two codes: (page, what it says, tasks, (encoding, rule) that should do better, the one that should do worse, at which lengths).
+rope = ("rope", "none")
+orders = (
+    ("order", "under a causal mask one layer does not see the order of what stood before", ["before"], rope, ("none", "none"), within),
+    ("order", "more layers see some of it, and a code of positions says it", ["copy", "reversal"], rope, ("none", "none"), within),
+    ("rotary", "scores see distances alone, and 3 is no new distance: rotary keeps more than sinusoids", ["before"], rope, ("sinusoidal", "none"), beyond),
+    ("extrapolation", "linear blurs near distances: worse than no rule", ["before"], rope, ("rope", "linear"), beyond),
+    ("extrapolation", "but keeps far angles within training: better where these are asked", ["copy", "reversal"], ("rope", "linear"), rope, beyond),
+    ("extrapolation", "ntk nearly keeps fast pairs: better than no rule", list(tasks), ("rope", "ntk"), rope, beyond),
+    ("extrapolation", "dynamic likewise", list(tasks), ("rope", "dynamic"), rope, beyond),
+    ("extrapolation", "yarn keeps fast pairs and meets no new phase: better than no rule", list(tasks), ("rope", "yarn"), rope, beyond),
+    ("extrapolation", "and better than ntk", list(tasks), ("rope", "yarn"), ("rope", "ntk"), beyond),
+    ("extrapolation", "llama3 likewise: better than no rule", list(tasks), ("rope", "llama3"), rope, beyond),
+    ("extrapolation", "and better than ntk", list(tasks), ("rope", "llama3"), ("rope", "ntk"), beyond),
+    ("xpos", "what is far fades, so that more of it disturbs less", ["before"], ("xpos", "none"), rope, beyond),
+    ("xpos", "and is found less where it is asked", ["copy", "reversal"], rope, ("xpos", "none"), beyond),
+    ("biases", "ALiBi prefers the nearest tokens to the third", ["before"], rope, ("alibi", "none"), within),
+    ("biases", "its lines go on beyond training as within", ["copy", "reversal"], ("alibi", "none"), rope, beyond),
+    ("biases", "a reversal asks ever farther back, where ALiBi's lines count least", ["reversal"], rope, ("alibi", "none"), within),
+)
+
+# What theory says falls: (page, what it says, tasks, (encoding, rule), the length that should do better, the one that should do worse).
+falls = (
+    ("extrapolation", "rows of a learned table beyond training are noise", list(tasks), ("learned", "none"), 64, 128),
+    ("extrapolation", "sinusoidal codes beyond training are new to the layers that read them", list(tasks), ("sinusoidal", "none"), 64, 128),
+    ("extrapolation", "far distances are new to rotary's slow pairs", list(tasks), rope, 64, 128),
+    ("biases", "distances beyond training share T5's buckets with ones that training met little or never", list(tasks), ("t5", "none"), 64, 128),
+    ("biases", "ALiBi's flattest line, 1/256, hides a copy 512 before", ["copy"], ("alibi", "none"), 256, 1024),
 )
 
 
-def judged(models, said=claims):
-    """Markdown: each claim, both accuracies, and whether it came so, to the two digits that are printed: every seed of the one is above every seed of the other."""
+def came(better, worse):
+    """Whether every seed of the one is above every seed of the other, to the two digits that are printed."""
+    better, worse = ([round(value, 2) for value in values] for values in (better, worse))
+    return "yes" if min(better) > max(worse) else "reversed" if max(better) < min(worse) else "not told apart"
+
+
+def judged_orders(models, said=orders):
+    """Markdown: at which lengths each order of two codes came."""
     found = curves_of(models)
-    lines = [row(["theory", "task", "should do better", "should do worse", "came so (seeds)"]), "|---|---|---|---|---|"]
-    for page, says, task, *sides in said:
-        if not all((task, encoding, rule) in found for encoding, rule, _ in sides):
-            continue
-        lengths = models[task, sides[0][0]][0]["lengths"]
-        better, worse = ([round(curve[lengths.index(length)], 2) for curve in found[task, encoding, rule]] for encoding, rule, length in sides)
-        came = "yes" if min(better) > max(worse) else "no, the reverse" if max(better) < min(worse) else "not told apart"
-        cells = [f"{told(encoding, rule)} at {length}: {spread(values)}" for (encoding, rule, length), values in zip(sides, (better, worse))]
-        lines.append(row([f"{says} ([{page}]({page}.md))", task, *cells, f"{came} ({len(better)} : {len(worse)})"]))
+    lines = [row(["theory", "task", "should do better", "should do worse", "came so at", "not told apart at", "reversed at"]), "|---|---|---|---|---|---|---|"]
+    for page, says, of, better, worse, where in said:
+        for task in of:
+            if (task, *better) not in found or (task, *worse) not in found:
+                continue
+            lengths = models[task, better[0]][0]["lengths"]
+            at = {"yes": [], "not told apart": [], "reversed": []}
+            for index, length in enumerate(lengths):
+                if where(length):
+                    at[came(*([curve[index] for curve in found[task, *name]] for name in (better, worse)))].append(str(length))
+            lines.append(row([f"{says} ([{page}]({page}.md))", task, told(*better), told(*worse), *(", ".join(some) or "-" for some in at.values())]))
+    return "\n".join(lines)
+
+
+def judged_falls(models, said=falls):
+    """Markdown: whether each curve falls where theory says so."""
+    found = curves_of(models)
+    lines = [row(["theory", "task", "code", "accuracy at", "and at", "fell"]), "|---|---|---|---|---|---|"]
+    for page, says, of, name, *sides in said:
+        for task in of:
+            if (task, *name) not in found:
+                continue
+            indices = [models[task, name[0]][0]["lengths"].index(length) for length in sides]
+            values = [[curve[index] for curve in found[task, *name]] for index in indices]
+            cells = [f"{length}: {spread(value)}" for length, value in zip(sides, values)]
+            lines.append(row([f"{says} ([{page}]({page}.md))", task, told(*name), *cells, came(*values)]))
     return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from curves import Reproduced, costs, judged, reproduction, within_range  # noqa: E402
+from curves import Reproduced, costs, judged_falls, judged_orders, reproduction, within_range  # noqa: E402
 
 
 def model(encoding, curve, seed=1, **fields):
@@ -17,20 +17,25 @@ def seeds(encoding, *curves):
 
 class Judged(unittest.TestCase):
     def row(self, rope, none):
-        said = [("order", "positions help", "before", ("rope", "none", 64), ("none", "none", 64))]
-        return judged(seeds("rope", *rope) | seeds("none", *none), said).splitlines()[-1]
+        said = [("order", "positions help", ["before"], ("rope", "none"), ("none", "none"), lambda length: length > 16)]
+        return judged_orders(seeds("rope", *rope) | seeds("none", *none), said).splitlines()[-1]
 
     def test_every_seed_above_every_other(self):
-        self.assertIn("| yes (2 : 2) |", self.row([[1, 0.9, 0], [1, 0.8, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
+        self.assertIn("| rope | none | 64 | 128 | - |", self.row([[1, 0.9, 0], [1, 0.8, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
 
     def test_the_reverse(self):
-        self.assertIn("| no, the reverse (1 : 1) |", self.row([[1, 0.1, 0]], [[1, 0.7, 0]]))
+        self.assertIn("| rope | none | - | 128 | 64 |", self.row([[1, 0.1, 0]], [[1, 0.7, 0]]))
 
     def test_less_than_is_printed(self):
-        self.assertIn("| not told apart (1 : 1) |", self.row([[1, 0.901, 0]], [[1, 0.899, 0]]))
+        self.assertIn("| rope | none | - | 64, 128 | - |", self.row([[1, 0.901, 0]], [[1, 0.899, 0]]))
 
     def test_overlap(self):
-        self.assertIn("| not told apart (2 : 2) |", self.row([[1, 0.9, 0], [1, 0.5, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
+        self.assertIn("| rope | none | - | 64, 128 | - |", self.row([[1, 0.9, 0], [1, 0.5, 0]], [[1, 0.7, 0], [1, 0.2, 0]]))
+
+    def test_a_fall(self):
+        said = [("order", "falls", ["before", "copy"], ("rope", "none"), 16, 64)]
+        (line,) = judged_falls(seeds("rope", [1, 0.9, 0], [1, 0.8, 0]), said).splitlines()[2:]
+        self.assertEqual(line, "| falls ([order](order.md)) | before | rope | 16: 1.00 | 64: 0.80 to 0.90 | yes |")
 
 
 class Costs(unittest.TestCase):

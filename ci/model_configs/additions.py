@@ -25,13 +25,13 @@ LARGEST_DISTANCE = 200
 BUCKET_STEP = 0.25
 
 TABLE_TYPES = {
-    "bert", "clip_text_model", "clip_vision_model", "gpt2", "m2m_100", "marian", "opt", "pegasus", "roberta",
-    "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae", "whisper",
+    "bert", "camembert", "clip_text_model", "clip_vision_model", "gpt2", "m2m_100", "marian", "opt", "pegasus",
+    "roberta", "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae", "whisper", "xlm-roberta",
 }
 # Tables that are parameters, or interpolated to the image.
 SHAPE_TYPES = {"dinov2", "internvl_vision", "siglip2_vision_model", "vit"}
 ALIBI_TYPES = {"bloom", "falcon", "mpt"}
-BUCKET_TYPES = {"t5", "mt5"}
+BUCKET_TYPES = {"t5", "mt5", "umt5"}
 
 
 def table_claim(module_name, dim, rows, first_row):
@@ -220,12 +220,14 @@ def bucket_claims(full_config):
     for name, layer_count in layers.items():
         stack = getattr(model, name)
         bias = stack.block[0].layer[0].SelfAttention
-        table = bias.relative_attention_bias.weight
         inputs = {} if name == "encoder" else {"encoder_hidden_states": torch.zeros(1, 3, config.d_model)}
         with torch.no_grad():
             for block in stack.block:
-                block.layer[0].SelfAttention.q.weight.zero_()
-            table.copy_(BUCKET_STEP * torch.arange(len(table))[:, None].expand_as(table))
+                attention = block.layer[0].SelfAttention
+                attention.q.weight.zero_()
+                if attention.has_relative_attention_bias:  # T5's first layer, each of UMT5's
+                    table = attention.relative_attention_bias.weight
+                    table.copy_(BUCKET_STEP * torch.arange(len(table))[:, None].expand_as(table))
             input_ids = token_ids(LARGEST_DISTANCE + 1)
             output = stack(input_ids=input_ids, output_attentions=True, use_cache=False, **inputs)
             bucket_of_zero = round(bias.compute_bias(1, 1)[0, 0, 0, 0].item() / BUCKET_STEP)

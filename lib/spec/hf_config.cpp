@@ -104,13 +104,17 @@ bool tells_of_positions(std::string_view name, const nlohmann::json& value,
                     "logn",
                     "use_nope",
                     "nope_layer",
+                    "pe_type",
+                    "interpolation",
                     "text_config",
                     "attn_config",
                     "llama_4_scaling",
                     "temperature_tuning"}))
     return false;
   if (name == "n_positions" || holds(name, {"position_embeddings", "position_embedding_size"})) return false;
-  const bool is_switch = holds(name, {"use_rope", "use_rotary", "add_rope"}) || name == "rope" || name == "rotary";
+  const bool ends_in_rotation = name.ends_with("_rope") || name.ends_with("_rotary");
+  const bool is_switch = holds(name, {"use_rope", "use_rotary", "add_rope"}) || name == "rope" || name == "rotary" ||
+                         (ends_in_rotation && !name.starts_with("no_") && !name.starts_with("is_"));
   if (value.is_boolean()) return is_switch != value.get<bool>();
   // "absolute" is what transformers wrote of every model until its release 4.
   const auto* const text = value.get_ptr<const std::string*>();
@@ -210,7 +214,8 @@ Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
     const nlohmann::json& value = part.config.fields().at(name);
     // A mere count of layers tells nothing of any of them.
     if (name == "num_layers" && value.is_number_integer()) continue;
-    const bool is_size = holds(name, {"num_layers", "head_size", "head_dim", "every_n_layers", "block_types"});
+    const bool is_size =
+        holds(name, {"num_layers", "head_size", "head_dim", "d_head", "d_kv", "every_n_layers", "block_types"});
     if (is_size || ((name == "nope" || name == "use_mem_rope") && value.is_boolean())) unread.push_back(name);
   }
   for (const std::string& name : unread)
@@ -238,6 +243,23 @@ void add_member(Claims& claims, const Composition::Member& member, const ConfigO
   config.refuse(choice.sub_config, "--sub-config names it, and the file has no such part");
 }
 
+// Of a file whose text fields stand at the top level transformers hands on those that the text part's class names.
+void refuse_what_is_not_handed_on(const ConfigObject& config, std::string_view text) {
+  constexpr std::string_view known[] = {
+      // Of the text part.
+      "hidden_size", "layer_types", "max_position_embeddings", "max_window_layers", "num_attention_heads",
+      "num_hidden_layers", "num_key_value_heads", "rope_parameters", "rope_scaling", "rope_theta", "sliding_window",
+      "use_sliding_window",
+      // Of the whole.
+      "auto_map", "dtype", "model_type", "text_config", "torch_dtype", "vision_config"};
+  const std::vector<std::string> unread = config.unread();
+  for (const auto& [name, value] : config.fields().items()) {
+    if (!value.is_null() && std::ranges::find(known, name) == std::end(known) &&
+        std::ranges::find(unread, name) == unread.end())
+      config.refuse_meaning(name, fmt::format("not handed on to {} from the top level of a file", text));
+  }
+}
+
 Claims claims_of_members(const Composition& composition, const ConfigObject& config, const ConfigChoice& choice) {
   Claims claims;
   std::optional<ConfigObject> within;
@@ -258,6 +280,7 @@ Claims claims_of_members(const Composition& composition, const ConfigObject& con
       add_member(claims, member, *inner, member.name, config, composition.model_type, choice);
     } else if (is_text && composition.where == Composition::Text::inner_or_outer) {
       add_member(claims, member, config, "", config, composition.model_type, choice);
+      refuse_what_is_not_handed_on(config, member.model_type);
     } else if (is_text) {
       holder.refuse(member.name, fmt::format("required of a {}", composition.model_type));
     }

@@ -236,7 +236,15 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
   expect(R"({"model_type":"gptj","rope_theta":1e6})", "rope_theta: 1000000 contradicts");
   expect(R"({"model_type":"gptj","rope_scaling":{"type":"linear","factor":2}})", "rope_scaling: not read");
   expect(R"({"model_type":"deepseek_v3","rope_interleave":null})", "rope_interleave: expected true or false, got null");
-  expect(R"({"model_type":"glm4_moe_lite","head_dim":192})", "head_dim: 192 contradicts qk_rope_head_dim 64");
+  expect(R"({"model_type":"qwen2_vl","original_max_position_embeddings":1024,"vision_config":{},"rope_scaling":)"
+         R"({"type":"yarn","factor":4,"mrope_section":[16,24,24]}})",
+         "original_max_position_embeddings: not handed on to qwen2_vl_text");
+  expect(R"({"model_type":"qwen2_vl","head_dim":128,"vision_config":{}})", "head_dim: not handed on to qwen2_vl_text");
+  expect(R"({"model_type":"llama","rope_scaling":{"type":"yarn","original_max_position_embeddings":4096}})",
+         "yarn without a factor");
+  expect(R"({"model_type":"glm4_moe_lite","head_dim":192})",
+         "head_dim: 192 contradicts the 64 channels of qk_rope_head_dim");
+  expect(R"({"model_type":"mistral4","head_dim":64})", "contradicts the 128 channels of qk_nope_head_dim and");
   expect(R"({"model_type":"glm","partial_rotary_factor":null})", "partial_rotary_factor: expected a number, got null");
   expect(R"({"model_type":"llama","n_embd":64})",
          "n_embd: not read by transformers' llama, which looks for hidden_size");
@@ -478,17 +486,32 @@ TEST(HfConfig, APairingReadsNoFieldOfAnotherRule) {
   const auto file = [](const std::string& field) {
     return R"({"model_type":"warp","head_dim":64,"rope_theta":7,)" + field + "}";
   };
-  for (const char* field :
-       {R"("qk_rope_head_dim":64)", R"("kv_channels":128)", R"("attention_head_dim":160)", R"("alibi":true)",
-        R"("rope_local_base_freq":10000)", R"("layer_types":["full_attention","linear_attention"])",
-        R"("no_rope_layers":[1,0])", R"("hybrid_override_pattern":"M-M*")", R"("attn_layer_period":8)",
-        R"("position_embedding_type":"nope")", R"("use_rope":false)", R"("rope_ratio":500)", R"("rotary_percent":0.5)",
-        R"("global_rope_theta":160000)", R"("use_dynamic_ntk":true)"}) {
+  for (const char* field : {R"("qk_rope_head_dim":64)",
+                            R"("kv_channels":128)",
+                            R"("attention_head_dim":160)",
+                            R"("alibi":true)",
+                            R"("rope_local_base_freq":10000)",
+                            R"("layer_types":["full_attention","linear_attention"])",
+                            R"("no_rope_layers":[1,0])",
+                            R"("hybrid_override_pattern":"M-M*")",
+                            R"("attn_layer_period":8)",
+                            R"("position_embedding_type":"nope")",
+                            R"("use_rope":false)",
+                            R"("rope_ratio":500)",
+                            R"("rotary_percent":0.5)",
+                            R"("global_rope_theta":160000)",
+                            R"("use_dynamic_ntk":true)",
+                            R"("d_kv":64)",
+                            R"("d_head":64)",
+                            R"("pe_type":"alibi")",
+                            R"("seq_len_interpolation_factor":4)",
+                            R"("global_rope":false)"}) {
     const std::string name = std::string(field).substr(1, std::string(field).find('"', 1) - 1);
     EXPECT_NE(refusal_of(file(field).c_str(), choice).find(name + ": not read with --pairing"), std::string::npos)
         << field;
   }
-  for (const char* field : {R"("alibi":false)", R"("use_rope":true)", R"("position_embedding_type":"rope")",
+  for (const char* field : {R"("alibi":false)", R"("use_rope":true)", R"("global_rope":true)", R"("pe_type":"rope")",
+                            R"("position_embedding_type":"rope")",
                             R"("layer_types":["full_attention","full_attention"])", R"("kv_channels":null)"})
     EXPECT_EQ(std::get<Rope>(spec_from_hf_config(file(field), choice).encoding).rope_theta, 7) << field;
 }

@@ -26,7 +26,7 @@ constexpr std::initializer_list<const char*> of_every_type = {
 // computes with the field. Fields whose readers refuse a null of any type are not listed.
 const std::vector<NullField>& of_some_types() {
   static const std::vector<NullField> fields = {
-      {"head_dim", {"falcon", "mt5", "t5"}},
+      {"head_dim", {"falcon", "mt5", "t5", "umt5"}},
       {"local_attention", {"modernbert"}},
       {"max_position_embeddings", {"gemma4_vision", "xlnet"}},
       {"max_window_layers", {"qwen2", "qwen2_5_omni_text", "qwen2_moe", "qwen3"}},

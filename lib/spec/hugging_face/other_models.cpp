@@ -356,6 +356,7 @@ Claims kimi_linear(const Part& part) {
 constexpr OtherModel table[] = {{"beit", beit},
                                 {"bert", bert},
                                 {"bloom", bloom},
+                                {"camembert", roberta},
                                 {"clip_text_model", clip_text},
                                 {"clip_vision_model", clip_vision},
                                 {"conditional_detr", detr},
@@ -406,9 +407,11 @@ constexpr OtherModel table[] = {{"beit", beit},
                                 {"swinv2", swinv2},
                                 {"t5", t5},
                                 {"table-transformer", detr},
+                                {"umt5", t5},
                                 {"vit", vit},
                                 {"vit_mae", vit_mae},
                                 {"whisper", whisper},
+                                {"xlm-roberta", roberta},
                                 {"xlnet", xlnet}};
 
 }  // namespace

@@ -80,10 +80,10 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
                 .query_scale = rule.number({"llama_4_scaling_beta"}),
                 .type = rule.has("rope_type") ? rule.text({"rope_type"}) : rule.text({"type"})};
   const std::string type = type_of(rule);
+  const char* const type_name = rule.has("rope_type") ? "rope_type" : "type";
   // Rules that a spec knows by names which no class of transformers does.
   if (type == "none" || type == "ntk")
-    rule.refuse_meaning(rule.has("rope_type") ? "rope_type" : "type",
-                        fmt::format("\"{}\" is not known to transformers", type));
+    rule.refuse_meaning(type_name, fmt::format("\"{}\" is not known to transformers", type));
   // `finetuned` tells how the weights were made; Ministral's rule repeats max_position_embeddings.
   for (const char* name : {"type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved",
                            "interleaved", "llama_4_scaling_beta", "max_position_embeddings", "finetuned"}) {
@@ -92,6 +92,9 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
   std::erase_if(read.scaling.get_ref<json::object_t&>(), [](const auto& field) { return field.second.is_null(); });
   read.scaling["rope_type"] = type;
   if (type == "yarn") {
+    // A null is the ratio of the lengths.
+    if (!rule.fields().contains(factor))
+      rule.refuse_meaning(type_name, fmt::format("yarn without a {}, which transformers refuses", factor));
     // `truncate` is read by its truth, and absent it is true.
     if (rule.fields().contains("truncate") && !rule.has("truncate")) read.scaling["truncate"] = false;
     read_yarn(read.scaling);

@@ -63,6 +63,7 @@ class RotaryReader {
   Draft draft(const LayerKind& kind) const;
   void set_theta(Draft& draft, const RopeRule& rule, const LayerKind& kind) const;
   void set_rotary_width(Draft& draft, const RopeRule& rule, std::int64_t head_dim) const;
+  std::int64_t standing_channels() const;
   void check_latent_share(const std::optional<Read<double>>& factor) const;
   void set_turning(Draft& draft) const;
   void set_dtype(Draft& draft) const;
@@ -110,10 +111,14 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
     // the field.
     const bool is_null = config_.fields().contains("head_dim") && !config_.has("head_dim");
     if (is_null && model_.traits.null_head_dim == NullHeadDim::refused) refuse_null_head_dim();
-    // Mistral 4's class sets head_dim itself.
     const auto whole = config_.integer({"head_dim"});
-    if (whole && whole->value != used.value && model_.traits.rule.empty())
-      config_.refuse_meaning("head_dim", fmt::format("{} contradicts qk_rope_head_dim {}", whole->value, used.value));
+    // Mistral 4's is of the whole head, of which the rotation takes its share.
+    const std::int64_t expected = used.value + (model_.traits.rule.empty() ? 0 : standing_channels());
+    if (whole && whole->value != expected)
+      config_.refuse_meaning("head_dim", fmt::format("{} contradicts the {} channels of {}", whole->value, expected,
+                                                     model_.traits.rule.empty() ? "qk_rope_head_dim"
+                                                                                : "qk_nope_head_dim and "
+                                                                                  "qk_rope_head_dim"));
     return used;
   }
   if (config_.has("per_layer_config")) return head_dim_of_each(kind);
@@ -438,14 +443,19 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
   }
 }
 
+// Mistral 4's channels of a head that do not turn.
+std::int64_t RotaryReader::standing_channels() const {
+  const auto stated = config_.integer({"qk_nope_head_dim"});
+  return stated ? stated->value : 64;
+}
+
 // Mistral 4's factor is the share of the part that turns, which is by itself here.
 void RotaryReader::check_latent_share(const std::optional<Read<double>>& factor) const {
   if (config_.has("rope_scaling") && !config_.fields().at("rope_scaling").empty())
     config_.refuse_meaning("rope_scaling", fmt::format("{} reads rope_parameters", reader_));
   const auto turning = config_.integer({"qk_rope_head_dim"});
-  const auto standing = config_.integer({"qk_nope_head_dim"});
   const auto width = static_cast<double>(turning ? turning->value : model_.traits.latent_head_dim);
-  const double share = width / (width + static_cast<double>(standing ? standing->value : 64));
+  const double share = width / (width + static_cast<double>(standing_channels()));
   if (factor && factor->value != share)
     config_.refuse_meaning(
         "partial_rotary_factor",

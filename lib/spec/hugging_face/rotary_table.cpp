@@ -98,6 +98,7 @@ constexpr RotaryModel table[] = {
       .rotary_dim = 64,
       .null_head_dim = NullHeadDim::quotient_of_plain}},
     {"granite", {4096, 32, 0, 32, 2048}, 10000, {}},
+    {"granitemoe", {4096, 32, 0, 32, 2048}, 10000, {}},
     {"helium", {2560, 20, 128, 24, 4096}, 100000, {.turning = Turning::interleaved}},
     {"kimi_k2", {7168, 128, 0, 61, 4096}, 10000, {.turning = Turning::latent_always, .latent_head_dim = 64}},
     {"lfm2",
