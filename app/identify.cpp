@@ -113,13 +113,13 @@ void print_text(const Arguments& arguments, const Found& found) {
   line("asked", fmt::format("{}: {} calls", describe(found.probe), made.calls));
   line("answer", made.spec ? describe(*made.spec) : std::string("unidentified"));
   line("confidence", std::string(name_of(made.confidence)));
-  for (const std::string& fault : made.faults) line("but", fault);
+  for (const identify::Fault& fault : made.faults) line("but", fault.words);
   if (made.spec && made.confidence == identify::Confidence::low && made.faults.empty())
     line("but", made.of_bound > 1 ? fmt::format("answers are up to {:.3g} times as far from it as {} allows",
                                                 made.of_bound, name_of(made.spec->accuracy))
                                   : "positions are used in a way that is not known");
   for (const std::string& seen : made.seen) line("seen", seen);
-  for (const std::string& words : made.arithmetic) line("arithmetic", words);
+  for (const identify::Fault& fault : made.arithmetic) line("arithmetic", fault.words);
   if (made.spec)
     line("accuracy",
          fmt::format("{}: the worst value is {:.2g} of the bound", name_of(made.spec->accuracy), made.of_bound));
@@ -128,6 +128,12 @@ void print_text(const Arguments& arguments, const Found& found) {
   for (const std::string& equal : made.equal) line("equal", equal);
   for (const std::string& row : made.table) line("", row);
   if (made.spec) fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
+}
+
+std::vector<std::string> words_of(const std::vector<identify::Fault>& faults) {
+  std::vector<std::string> words;
+  for (const identify::Fault& fault : faults) words.push_back(fault.words);
+  return words;
 }
 
 void print_json(const Arguments& arguments, const Found& found) {
@@ -140,9 +146,9 @@ void print_json(const Arguments& arguments, const Found& found) {
                     {"recipe", made.recipe},
                     {"effective", made.effective},
                     {"calls", made.calls},
-                    {"faults", made.faults},
+                    {"faults", words_of(made.faults)},
                     {"seen", made.seen},
-                    {"arithmetic", made.arithmetic},
+                    {"arithmetic", words_of(made.arithmetic)},
                     {"equal", made.equal},
                     {"table", made.table}};
   fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));

@@ -14,7 +14,7 @@ using nlohmann::ordered_json;
 ordered_json diagnosis_json(const Diagnosis& diagnosis) {
   ordered_json differences = ordered_json::array();
   for (const DiagnosedDifference& difference : diagnosis.differences)
-    differences.push_back({{"words", difference.words}, {"row", difference.row}});
+    differences.push_back({{"words", difference.words}, {"row", difference.row}, {"stage", name_of(difference.stage)}});
   const bool has_spec = !diagnosis.spec_json.empty();
   return {{"differences", std::move(differences)},
           {"spec", has_spec ? ordered_json::parse(diagnosis.spec_json) : ordered_json()},
@@ -30,7 +30,13 @@ Diagnosis diagnosis_of(const JsonObject& json) {
   if (!list.is_array()) json.fail("differences", "expected a list");
   for (const ordered_json& one : list) {
     const JsonObject difference(one, fmt::format("{}[{}]", json.path("differences"), diagnosis.differences.size()));
-    diagnosis.differences.push_back({difference.text("words"), difference.text("row")});
+    using enum DiagnosedStage;
+    // Reports of earlier versions have none.
+    const DiagnosedStage stage =
+        difference.has("stage")
+            ? difference.one_of("stage", {position, frequency, angle, table, rotation, rounding, other})
+            : other;
+    diagnosis.differences.push_back({difference.text("words"), difference.text("row"), stage});
   }
   if (json.has("spec")) {
     if (!json.at("spec").is_object()) json.fail("spec", "expected a spec");

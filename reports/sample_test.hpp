@@ -102,7 +102,8 @@ inline Report sample() {
   report.results[0].coverage = Coverage{.positions = 512, .claimed = 512, .values = 4096};
   report.results[1].horizon = 256;
   report.results[1].coverage = Coverage{.positions = 400, .claimed = 512, .values = 3200};
-  report.diagnosis = Diagnosis{{{"claims pairing *half*, computes <interleaved>", "C2"}, {"one position off", ""}},
+  report.diagnosis = Diagnosis{{{"claims pairing *half*, computes <interleaved>", "C2", DiagnosedStage::rotation},
+                                {"one position off", "", DiagnosedStage::position}},
                                R"({"encoding":"rope","head_dim":64,"pairing":"interleaved"})",
                                {"pairing interleaved instead of half"},
                                "sextant audit 'python:modèles/<rope> & co.py' --spec "

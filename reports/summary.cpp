@@ -88,6 +88,7 @@ std::string measured_class_text(const Report& report) {
 std::string stage_text(const Report& report) {
   if (!report.survey || report.survey->stage.empty()) return "";
   const Survey& survey = *report.survey;
+  if (report.diagnosis && contradicts(*report.diagnosis, survey.stage)) return "";
   std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;
   if (survey.stage == "angle" && survey.angle_bits)
     text += fmt::format(", of which {:.1f} bits are right", std::max(*survey.angle_bits, 0.0));
@@ -95,23 +96,15 @@ std::string stage_text(const Report& report) {
   return text;
 }
 
-namespace {
-
-// A fault that no claim says, as a rotation over heads, looks like other frequencies where it is not one of them.
-bool names_another_cause(const Report& report) {
-  return report.diagnosis && report.diagnosis->spec_json.empty() && report.survey &&
-         report.survey->stage == "frequency" && words_of(*report.diagnosis).find("frequenc") == std::string::npos;
-}
-
-}  // namespace
-
 std::vector<SummaryLine> summary_lines(const Report& report) {
   std::vector<std::string> first{headline(report)};
   if (const std::string correct = correctness_text(report); !correct.empty()) first.push_back(correct);
   std::vector<std::string> last;
-  if (const std::string measured = measured_class_text(report); !measured.empty())
+  // That a violated claim's answers meet no class at all is what the first line says.
+  const bool is_said = report.survey && report.survey->measured_class.empty() && has_violations(report);
+  if (const std::string measured = measured_class_text(report); !measured.empty() && !is_said)
     last.push_back(fmt::format("claimed {}, measured {}", report.claim, measured));
-  if (const std::string stage = stage_text(report); !stage.empty() && !names_another_cause(report))
+  if (const std::string stage = stage_text(report); !stage.empty())
     last.push_back(fmt::format("the error comes from {}", stage));
   std::vector<SummaryLine> lines;
   const auto add = [&](SummaryKind kind, const std::string& text) {

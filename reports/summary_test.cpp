@@ -36,10 +36,19 @@ TEST(Summary, NamesNoStageThatTheDiagnosisContradicts) {
   ASSERT_TRUE(report.survey && report.diagnosis);
   report.survey->stage = "frequency";
   report.diagnosis->spec_json.clear();
-  report.diagnosis->differences = {{"rotates over heads instead of tokens", ""}};
+  report.diagnosis->differences = {{"rotates over heads instead of tokens", "", DiagnosedStage::position}};
   EXPECT_EQ(summary_line(report).find("the error comes from"), std::string::npos);
-  report.diagnosis->differences = {{"frequencies are rounded to bfloat16", ""}};
+  report.diagnosis->differences = {{"the two members of a pair are not turned alike", ""}};
+  EXPECT_EQ(summary_line(report).find("the error comes from"), std::string::npos);
+  // Not by its words.
+  report.diagnosis->differences = {{"the blend of llama3's middle band is reversed", "G9", DiagnosedStage::frequency}};
   EXPECT_NE(summary_line(report).find("the error comes from the frequency"), std::string::npos);
+}
+
+TEST(Summary, NamesNoClassWhereAViolatedClaimHasNone) {
+  Report report = sample();
+  report.survey->measured_class.clear();
+  EXPECT_EQ(summary_line(report).find("measured none"), std::string::npos);
 }
 
 }  // namespace

@@ -45,10 +45,10 @@ constexpr std::array known_faults{
     KnownFault{"negative positions", "H5"},
 };
 
-DiagnosedDifference fault_of(const std::string& words) {
+DiagnosedDifference difference_of(const Fault& fault) {
   const auto known =
-      std::ranges::find_if(known_faults, [&](const KnownFault& fault) { return words.starts_with(fault.beginning); });
-  return {words, known == known_faults.end() ? std::string() : std::string(known->row)};
+      std::ranges::find_if(known_faults, [&](const KnownFault& one) { return fault.words.starts_with(one.beginning); });
+  return {fault.words, known == known_faults.end() ? std::string() : std::string(known->row), fault.stage};
 }
 
 // As a spec has it.
@@ -103,11 +103,11 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
   const Identification found = identify(subject, claim);
   Diagnosis diagnosis;
   if (found.spec) diagnosis.differences = differences(claim, *found.spec);
-  for (const std::string& words : found.faults) diagnosis.differences.push_back(fault_of(words));
+  for (const Fault& fault : found.faults) diagnosis.differences.push_back(difference_of(fault));
   const bool is_as_claimed =
       found.confidence != Confidence::low && found.spec && found.spec->accuracy == claim.accuracy;
   if (!is_as_claimed) {
-    for (const std::string& words : found.arithmetic) diagnosis.differences.push_back(fault_of(words));
+    for (const Fault& fault : found.arithmetic) diagnosis.differences.push_back(difference_of(fault));
   }
   if (diagnosis.differences.empty() && found.spec && found.spec->accuracy != claim.accuracy)
     diagnosis.differences.push_back({fmt::format("what is claimed, but its arithmetic is that of {}, not of {}",
@@ -115,7 +115,9 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
                                      ""});
   // Another evaluation is tried where the claimed one does not hold, and kept where it does.
   if (found.spec && found.spec->evaluation != claim.evaluation)
-    diagnosis.differences.push_back({evaluation_words(claim, *found.spec), ""});
+    diagnosis.differences.push_back(
+        {evaluation_words(claim, *found.spec), "",
+         found.spec->evaluation == Evaluation::table ? DiagnosedStage::table : DiagnosedStage::rounding});
   if (diagnosis.differences.empty()) return std::nullopt;
   if (found.spec && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
     diagnosis.spec_json = to_json(*found.spec);

@@ -64,22 +64,26 @@ std::string_view name_of(RotaryLayout layout) {
 
 class List {
  public:
-  void add(std::string words, std::string row = {}) { made_.push_back({std::move(words), std::move(row)}); }
+  void add(std::string words, std::string row = {}, DiagnosedStage stage = DiagnosedStage::other) {
+    made_.push_back({std::move(words), std::move(row), stage});
+  }
 
   // "claims pairing half, computes interleaved".
   template <class Field>
-  void named(std::string_view field, Field claimed, Field found, std::string row = {}) {
+  void named(std::string_view field, Field claimed, Field found, std::string row = {},
+             DiagnosedStage stage = DiagnosedStage::other) {
     if (claimed != found)
-      add(fmt::format("claims {} {}, computes {}", field, name_of(claimed), name_of(found)), std::move(row));
+      add(fmt::format("claims {} {}, computes {}", field, name_of(claimed), name_of(found)), std::move(row), stage);
   }
 
   // "base 10000 measured, 500000 claimed".
   template <class Number>
-  void measured(std::string_view field, Number claimed, Number found, std::string row = {}) {
+  void measured(std::string_view field, Number claimed, Number found, std::string row = {},
+                DiagnosedStage stage = DiagnosedStage::other) {
     if (claimed != found)
       add(fmt::format("{} {:.10g} measured, {:.10g} claimed", field, static_cast<double>(found),
                       static_cast<double>(claimed)),
-          std::move(row));
+          std::move(row), stage);
   }
 
   std::vector<DiagnosedDifference> made() { return std::move(made_); }
@@ -109,11 +113,11 @@ void compare_magnitudes(List& list, double claimed, double found) {
   const auto is_near = [](double a, double b) { return std::fabs(a - b) < 0x1p-7 * b; };
   if (is_near(claimed, found)) return;
   if (is_near(found, claimed * claimed)) {
-    list.add("the attention factor is applied twice", "F9");
+    list.add("the attention factor is applied twice", "F9", DiagnosedStage::table);
   } else if (is_near(found, 1)) {
-    list.add("the attention factor is left out", "F10");
+    list.add("the attention factor is left out", "F10", DiagnosedStage::table);
   } else {
-    list.measured("attention factor", claimed, found, "F3");
+    list.measured("attention factor", claimed, found, "F3", DiagnosedStage::table);
   }
 }
 
@@ -129,12 +133,13 @@ Rope without_magnitude(Rope rope) {
 std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& claimed, const Rope& found) {
   List list;
   if (pairs(found) == 0 && pairs(claimed) > 0) {
-    list.add("nothing is rotated", "D11");
+    list.add("nothing is rotated", "D11", DiagnosedStage::rotation);
     return list.made();
   }
-  list.named("pairing", claimed.pairing, found.pairing, "C2");
+  list.named("pairing", claimed.pairing, found.pairing, "C2", DiagnosedStage::rotation);
   const bool follow = claimed.output_pairing == claimed.pairing && found.output_pairing == found.pairing;
-  if (!follow) list.named("output_pairing", claimed.output_pairing, found.output_pairing, "C2");
+  if (!follow)
+    list.named("output_pairing", claimed.output_pairing, found.output_pairing, "C2", DiagnosedStage::rotation);
   // Frequencies of one series, formed over another width, look like those of another base.
   const auto is_power = [&](double power) {
     return std::fabs(std::log(found.rope_theta) * power - std::log(claimed.rope_theta)) < 0x1p-14;
@@ -145,19 +150,19 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
   const bool partners_by_head = is_partial && claimed.rotary_layout == RotaryLayout::prefix &&
                                 found.rotary_layout == RotaryLayout::spread && is_power(share);
   if (partners_by_head) {
-    list.add("partners stand head_dim / 2 apart, where the claim has rotary_dim / 2", "D6");
+    list.add("partners stand head_dim / 2 apart, where the claim has rotary_dim / 2", "D6", DiagnosedStage::rotation);
   } else {
-    list.named("rotary_layout", claimed.rotary_layout, found.rotary_layout, "D6");
+    list.named("rotary_layout", claimed.rotary_layout, found.rotary_layout, "D6", DiagnosedStage::rotation);
   }
-  list.measured("rotary_dim", claimed.rotary_dim, found.rotary_dim, "D4");
+  list.measured("rotary_dim", claimed.rotary_dim, found.rotary_dim, "D4", DiagnosedStage::frequency);
   if (claimed.direction != found.direction)
     list.add(
         fmt::format("direction reversed: claims {}, computes {}", name_of(claimed.direction), name_of(found.direction)),
-        "C13");
+        "C13", DiagnosedStage::rotation);
   if (by_head) {
-    list.add("exponents are divided by head_dim, where the claim has rotary_dim", "D4");
+    list.add("exponents are divided by head_dim, where the claim has rotary_dim", "D4", DiagnosedStage::frequency);
   } else if (!partners_by_head) {
-    list.measured("base", claimed.rope_theta, found.rope_theta, "D1");
+    list.measured("base", claimed.rope_theta, found.rope_theta, "D1", DiagnosedStage::frequency);
   }
   const auto rule = [&](const Rope& rope) {
     Spec spec = claimed_spec;
@@ -166,7 +171,7 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
   };
   const std::string own = rule(claimed);
   const std::string other = rule(found);
-  if (own != other) list.add(fmt::format("claims {}, computes {}", own, other), "D9");
+  if (own != other) list.add(fmt::format("claims {}, computes {}", own, other), "D9", DiagnosedStage::frequency);
   compare_magnitudes(list, magnitude(claimed), magnitude(found));
   return list.made();
 }
@@ -177,19 +182,20 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const RotaryTable& cl
 
 std::vector<DiagnosedDifference> compare(const Spec&, const Sinusoidal& claimed, const Sinusoidal& found) {
   List list;
-  list.named("layout", claimed.layout, found.layout, "C");
-  list.named("first", claimed.first, found.first, "C");
-  list.measured("base", claimed.base, found.base, "D1");
-  list.measured("downscale_freq_shift", claimed.downscale_freq_shift, found.downscale_freq_shift);
+  list.named("layout", claimed.layout, found.layout, "C", DiagnosedStage::table);
+  list.named("first", claimed.first, found.first, "C", DiagnosedStage::table);
+  list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
+  list.measured("downscale_freq_shift", claimed.downscale_freq_shift, found.downscale_freq_shift, {},
+                DiagnosedStage::frequency);
   if (const std::int64_t off = found.position_offset - claimed.position_offset; off == 1 || off == -1) {
     list.add(fmt::format("one position off: position_offset {} measured, {} claimed", found.position_offset,
                          claimed.position_offset),
-             "H4");
+             "H4", DiagnosedStage::position);
   } else {
-    list.measured("position_offset", claimed.position_offset, found.position_offset, "H4");
+    list.measured("position_offset", claimed.position_offset, found.position_offset, "H4", DiagnosedStage::position);
   }
-  list.measured("scale", claimed.scale, found.scale);
-  list.measured("angle_scale", claimed.angle_scale, found.angle_scale);
+  list.measured("scale", claimed.scale, found.scale, {}, DiagnosedStage::table);
+  list.measured("angle_scale", claimed.angle_scale, found.angle_scale, {}, DiagnosedStage::angle);
   return list.made();
 }
 
@@ -227,7 +233,7 @@ void lists(List& list, std::string_view field, const std::vector<Number>& claime
 }
 
 void join(List& list, std::vector<DiagnosedDifference> more) {
-  for (DiagnosedDifference& one : more) list.add(std::move(one.words), std::move(one.row));
+  for (DiagnosedDifference& one : more) list.add(std::move(one.words), std::move(one.row), one.stage);
 }
 
 std::vector<DiagnosedDifference> compare(const Spec& spec, const RopeNd& claimed, const RopeNd& found) {
@@ -235,7 +241,7 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const RopeNd& claimed
   lists(list, "sections", claimed.sections, found.sections);
   list.named("section_order", claimed.section_order, found.section_order);
   lists(list, "axes in the order", order_of_axes(claimed), order_of_axes(found));
-  list.named("frequencies", claimed.frequencies, found.frequencies);
+  list.named("frequencies", claimed.frequencies, found.frequencies, {}, DiagnosedStage::frequency);
   lists(list, "bases", claimed.rope_thetas, found.rope_thetas);
   join(list, compare(spec, claimed.rope, found.rope));
   return list.made();
@@ -260,9 +266,9 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const QkNormRope& cla
 
 std::vector<DiagnosedDifference> compare(const Spec&, const Sinusoidal2d& claimed, const Sinusoidal2d& found) {
   List list;
-  list.named("axis_order", claimed.axis_order, found.axis_order);
-  list.named("layout", claimed.layout, found.layout, "C");
-  list.measured("base", claimed.base, found.base, "D1");
+  list.named("axis_order", claimed.axis_order, found.axis_order, {}, DiagnosedStage::position);
+  list.named("layout", claimed.layout, found.layout, "C", DiagnosedStage::table);
+  list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
   return list.made();
 }
 
@@ -271,12 +277,12 @@ std::vector<DiagnosedDifference> compare(const Spec&, const SinusoidalNd& claime
   lists(list, "channels", claimed.channels, found.channels);
   lists(list, "axes in the order", order_of_axes(claimed), order_of_axes(found));
   list.named("channel_order", claimed.channel_order, found.channel_order);
-  list.named("layout", claimed.layout, found.layout, "C");
-  list.named("first", claimed.first, found.first, "C");
-  list.measured("base", claimed.base, found.base, "D1");
-  list.named("denominator", claimed.denominator, found.denominator);
-  list.measured("position_offset", claimed.position_offset, found.position_offset, "H4");
-  list.named("coordinates", claimed.coordinates, found.coordinates);
+  list.named("layout", claimed.layout, found.layout, "C", DiagnosedStage::table);
+  list.named("first", claimed.first, found.first, "C", DiagnosedStage::table);
+  list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
+  list.named("denominator", claimed.denominator, found.denominator, {}, DiagnosedStage::frequency);
+  list.measured("position_offset", claimed.position_offset, found.position_offset, "H4", DiagnosedStage::position);
+  list.named("coordinates", claimed.coordinates, found.coordinates, {}, DiagnosedStage::position);
   if (claimed.coordinates == found.coordinates) list.measured("epsilon", claimed.epsilon, found.epsilon);
   lists(list, "scales", claimed.scales, found.scales);
   return list.made();

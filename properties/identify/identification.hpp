@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/spec/spec.hpp"
+#include "properties/verdict/diagnosis.hpp"
 
 namespace sextant::identify {
 
@@ -19,18 +20,25 @@ enum class Confidence {
 };
 std::string_view name_of(Confidence confidence);
 
+/// What no spec says of a subject, in words, and of what stage of the computation it is.
+struct Fault {
+  Fault(std::string told, DiagnosedStage of = DiagnosedStage::other);
+  std::string words;
+  DiagnosedStage stage;
+};
+
 /// What a subject computes, told from its answers.
 struct Identification {
   std::optional<Spec> spec;  ///< a claim that it would meet; nothing where no spec says it
   Confidence confidence = Confidence::none;
-  std::vector<std::string> seen;        ///< what was measured, a line each
-  std::vector<std::string> faults;      ///< what no spec says: "positions above 4095 are clamped"
-  std::vector<std::string> arithmetic;  ///< "frequencies are rounded to bfloat16": what its accuracy class comes from
-  std::vector<std::string> equal;       ///< other claims that are the same in what was seen, `describe`d
-  std::vector<std::string> table;       ///< without a spec: a line for each pair or channel
-  std::vector<std::string> effective;   ///< "frequency 8.2 bits", "angle at least 24.6 bits": what is right of each
-  std::string recipe;                   ///< whose bits the answers have; empty where they have no known recipe's
-  double of_bound = 0;                  ///< the worst value against the bound of `spec`, where there is one
+  std::vector<std::string> seen;       ///< what was measured, a line each
+  std::vector<Fault> faults;           ///< what no spec says: "positions above 4095 are clamped"
+  std::vector<Fault> arithmetic;       ///< "frequencies are rounded to bfloat16": what its accuracy class comes from
+  std::vector<std::string> equal;      ///< other claims that are the same in what was seen, `describe`d
+  std::vector<std::string> table;      ///< without a spec: a line for each pair or channel
+  std::vector<std::string> effective;  ///< "frequency 8.2 bits", "angle at least 24.6 bits": what is right of each
+  std::string recipe;                  ///< whose bits the answers have; empty where they have no known recipe's
+  double of_bound = 0;                 ///< the worst value against the bound of `spec`, where there is one
   std::int64_t calls = 0;
 };
 

@@ -41,6 +41,8 @@ struct OfEncoding {
 
 }  // namespace
 
+Fault::Fault(std::string told, DiagnosedStage of) : words(std::move(told)), stage(of) {}
+
 std::string_view name_of(Confidence confidence) {
   switch (confidence) {
     case Confidence::high: return "high";
@@ -67,13 +69,14 @@ Identification identify(const Subject& subject, const Spec& probe) {
            spec.evaluation == probe.evaluation;
   };
   if (found.spec && found.faults.empty() && !is_as_asked(*found.spec)) {
-    if (std::string words = rounded_values(session, *found.spec).words; !words.empty())
-      (found.confidence == Confidence::low ? found.faults : found.arithmetic).push_back(std::move(words));
+    if (RoundedValues seen = rounded_values(session, *found.spec); !seen.words.empty())
+      (found.confidence == Confidence::low ? found.faults : found.arithmetic)
+          .emplace_back(std::move(seen.words), seen.stage);
   }
   // Truncation shortens all pairs, which no spec of a rotation says.
   if (!found.spec && found.faults.empty()) {
     if (RoundedValues seen = rounded_values(session, probe); seen.are_truncated)
-      found.faults.push_back(std::move(seen.words));
+      found.faults.emplace_back(std::move(seen.words), seen.stage);
   }
   if (found.spec) {
     found.effective = effective_bits(session, *found.spec);

@@ -90,7 +90,7 @@ class AttentionIdentifier {
       } else if (std::string words = positions_of_scores(probe_, claim_, claimed_); !words.empty()) {
         // Everything else is as claimed; keys that are not seen may be far by the positions that are used alone.
         attention_.window = claimed_.window;
-        found_.faults.push_back(std::move(words));
+        found_.faults.emplace_back(std::move(words), DiagnosedStage::position);
         has_position_ = true;
       } else {
         take_score();
@@ -320,7 +320,7 @@ class AttentionIdentifier {
     if (queries_turn != keys_turn) {
       found_.faults.emplace_back(keys_turn ? "keys are turned by their positions, and queries are not"
                                            : "queries are turned by their positions, and keys are not");
-      found_.table.push_back(found_.faults.back());
+      found_.table.push_back(found_.faults.back().words);
       return;
     }
     if (!queries_turn) {
@@ -344,7 +344,7 @@ class AttentionIdentifier {
     Identification rotation = identify_rope(inner, rope_claim, rope, ValueErrors::absolute);
     for (const std::string& words : rotation.seen) found_.seen.push_back("rotation: " + words);
     if (!rotation.spec) {
-      for (const std::string& words : rotation.faults) found_.faults.push_back("rotation: " + words);
+      for (const Fault& fault : rotation.faults) found_.faults.emplace_back("rotation: " + fault.words, fault.stage);
       found_.table = std::move(rotation.table);
       if (found_.table.empty()) found_.table.emplace_back("queries and keys are turned by no known rule");
       return;

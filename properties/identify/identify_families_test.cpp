@@ -172,7 +172,7 @@ TEST_P(Families, AreNamedFromPlainProbes) {
     const bool named = found.spec && describe(*found.spec) == describe(claim);
     std::string told = describe(claim) + ":\n    " + (found.spec ? describe(*found.spec) : "unidentified") + ", " +
                        std::string(name_of(found.confidence));
-    for (const std::string& fault : found.faults) told += "\n    but " + fault;
+    for (const Fault& fault : found.faults) told += "\n    but " + fault.words;
     for (const std::string& row : found.table) {
       told += "\n    " + row;
       if (told.size() > 2000) break;

@@ -124,7 +124,7 @@ class RopeIdentifier {
     }
     found_.seen.emplace_back("nothing turns at any position asked");
     if (const std::string words = turned_in_larger_calls(); !words.empty()) {
-      found_.faults = {words};
+      found_.faults = {Fault(words, DiagnosedStage::position)};
       found_.table.emplace_back("no channel turns in a call of one batch row and one head");
       return;
     }
@@ -187,18 +187,19 @@ class RopeIdentifier {
         found_.faults.emplace_back(
             std::fabs(first.cos) > std::fabs(first.sin)
                 ? "pairs are reflected, not turned: what the second member adds has the other sign"
-                : "the two members of a pair change places");
+                : "the two members of a pair change places",
+            DiagnosedStage::rotation);
         return;
       }
       if (layout_) {
         const TurnedRows rows{rows_.positions, in_order(rows_.first, layout_->order),
                               in_order(rows_.second, layout_->order)};
         if (auto words = table_of_members(rows, claim_.dtype, rope_)) {
-          found_.faults.push_back(std::move(*words));
+          found_.faults.emplace_back(std::move(*words), DiagnosedStage::rotation);
           return;
         }
       }
-      found_.faults.emplace_back("the two members of a pair are not turned alike");
+      found_.faults.emplace_back("the two members of a pair are not turned alike", DiagnosedStage::rotation);
     }
     const Rows ordered = layout_ ? in_order(rows_.first, layout_->order) : rows_.first;
     take_offset(ordered);
@@ -220,15 +221,17 @@ class RopeIdentifier {
     const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
     const bool clockwise = 2 * backward > std::ssize(turns_);
     if (backward != 0 && backward != std::ssize(turns_))
-      found_.faults.push_back(fmt::format("{} of {} pairs turn the other way",
-                                          std::min(backward, std::ssize(turns_) - backward), turns_.size()));
+      found_.faults.emplace_back(fmt::format("{} of {} pairs turn the other way",
+                                             std::min(backward, std::ssize(turns_) - backward), turns_.size()),
+                                 DiagnosedStage::rotation);
     sign_ = clockwise ? -1 : 1;
     if (layout_) layout_->rope.direction = clockwise ? Direction::clockwise : Direction::counterclockwise;
     if (starts_turned_) {
       const double offset = offset_phase_ / turns_.front().radians;
-      found_.faults.push_back(std::fabs(offset - std::round(offset)) < 0.01 && std::round(offset) != 0
-                                  ? fmt::format("one position off: position 0 is turned as {}", std::round(offset))
-                                  : std::string("position 0 is turned"));
+      found_.faults.emplace_back(std::fabs(offset - std::round(offset)) < 0.01 && std::round(offset) != 0
+                                     ? fmt::format("one position off: position 0 is turned as {}", std::round(offset))
+                                     : std::string("position 0 is turned"),
+                                 DiagnosedStage::position);
     }
     for (MeasuredTurn& turn : turns_) turn.radians = std::fabs(turn.radians);
   }
@@ -283,7 +286,7 @@ class RopeIdentifier {
     const FrequencyList whole{longest, turns_, norm_.range};
     if (is_same(shortest, early_rows(longest))) {
       if (takes_tokens_for_length(shortest))
-        found_.faults.emplace_back("the number of tokens in a call is taken for its length");
+        found_.faults.emplace_back("the number of tokens in a call is taken for its length", DiagnosedStage::frequency);
       seen.lists.push_back(whole);
       return seen;
     }
@@ -337,18 +340,21 @@ class RopeIdentifier {
     }
     std::ranges::stable_sort(fits, {}, &RuleFit::digits);
     if (fits.empty()) {
-      auto words = stepped_angles(rows_.first, norm_.noise);
-      if (!words) words = different_frequencies(turns_, rope_, rows_.positions.back() + 1);
-      if (words) found_.faults.push_back(std::move(*words));
+      if (auto words = stepped_angles(rows_.first, norm_.noise)) {
+        found_.faults.emplace_back(std::move(*words), DiagnosedStage::angle);
+      } else if (auto other = different_frequencies(turns_, rope_, rows_.positions.back() + 1)) {
+        found_.faults.emplace_back(std::move(*other), DiagnosedStage::frequency);
+      }
       return;
     }
     const RuleFit& best = fits.front();
     found_.spec = claim_;
     found_.spec->encoding = best.rope;
-    for (const std::string& fault : layout_->faults) found_.faults.push_back(fault);
+    for (const Fault& fault : layout_->faults) found_.faults.push_back(fault);
     if (!best.remark.empty()) found_.seen.push_back(best.remark);
     if (const std::string family = family_text(best.rope); !family.empty()) found_.equal.push_back(family);
-    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    if (const auto words = words_of(best.format); !words.empty())
+      found_.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
     narrow_ = dtype_of(best.format);
     int rival = INT_MAX;
     for (const RuleFit& fit : std::span(fits).subspan(1)) {
@@ -383,11 +389,11 @@ class RopeIdentifier {
     if (used.as_given) {
       // At powers of two an angle's rounding is that of its frequency.
       if (used.angles) found_.arithmetic.clear(), narrow_ = used.angles;
-      if (!used.words.empty()) found_.arithmetic.push_back(used.words);
+      if (!used.words.empty()) found_.arithmetic.emplace_back(used.words, DiagnosedStage::angle);
       return true;
     }
     // The tokens of earlier calls had other positions than they were given, which is all that is wrong with them.
-    if (!used.words.empty()) found_.faults = {used.words};
+    if (!used.words.empty()) found_.faults = {Fault(used.words, DiagnosedStage::position)};
     return !used.words.empty();
   }
 

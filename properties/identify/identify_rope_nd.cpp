@@ -182,7 +182,7 @@ class RopeNdIdentifier {
                                                         : fmt::format("pairs {} to {} are", run.first, run.last),
                                   run.found, run.claimed));
     if (runs.size() > most_told) words.emplace_back("and so on");
-    if (!words.empty()) found_.faults.push_back(fmt::format("{}", fmt::join(words, ", ")));
+    if (!words.empty()) found_.faults.emplace_back(fmt::format("{}", fmt::join(words, ", ")), DiagnosedStage::position);
   }
 
   // Where pairs stand, and how the axes share them.
@@ -254,7 +254,7 @@ class RopeNdIdentifier {
       const std::vector<MeasuredTurn> turns = measured_turns(positions, rows.first, norm_);
       if (is_turned(rows.first.front(), norm_)) {
         starts_turned_.push_back(axis);
-        found_.faults.push_back(words_of_origin(axis, rows.first.front(), turns));
+        found_.faults.emplace_back(words_of_origin(axis, rows.first.front(), turns), DiagnosedStage::position);
       }
       for (std::size_t i = 0; i < own.size(); ++i) turns_[own[i]] = turns[i];
     }
@@ -388,7 +388,8 @@ class RopeNdIdentifier {
     const NdFit& best = fits.front();
     found_.spec = claim_;
     found_.spec->encoding = best.encoding;
-    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    if (const auto words = words_of(best.format); !words.empty())
+      found_.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
     int rival = INT_MAX;
     for (const NdFit& fit : std::span(fits).subspan(1)) {
       if (fit.format != best.format) continue;

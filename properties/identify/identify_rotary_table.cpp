@@ -62,16 +62,19 @@ Identification identify_rotary_table(CountedSession& session, const Spec& claim,
   });
   if (is_exchanged) {
     rows = exchanged(rows);
-    found.faults.emplace_back("cosines stand where sines are claimed, and sines where cosines are");
+    found.faults.emplace_back("cosines stand where sines are claimed, and sines where cosines are",
+                              DiagnosedStage::table);
   }
   std::vector<MeasuredTurn> turns = measured_turns(positions, rows, norm);
-  if (is_turned(rows.front(), norm)) found.faults.push_back(start_words(rows.front(), turns));
+  if (is_turned(rows.front(), norm))
+    found.faults.emplace_back(start_words(rows.front(), turns), DiagnosedStage::position);
   // No sense of rotation is claimed of a table.
   const auto backward = std::ranges::count_if(turns, [](const MeasuredTurn& turn) { return turn.radians < 0; });
   if (backward == std::ssize(turns)) {
-    found.faults.emplace_back("every sine has the other sign");
+    found.faults.emplace_back("every sine has the other sign", DiagnosedStage::table);
   } else if (backward > 0) {
-    found.faults.push_back(fmt::format("the sines of {} pairs have the other sign", backward));
+    found.faults.emplace_back(fmt::format("the sines of {} pairs have the other sign", backward),
+                              DiagnosedStage::table);
   }
   PositionsUsed used;
   if (found.faults.empty()) {
@@ -82,7 +85,7 @@ Identification identify_rotary_table(CountedSession& session, const Spec& claim,
                         .first = claim.min_position,
                         .end = claim.max_position},
                        {turns, norm.noise});
-    if (!used.as_given && !used.words.empty()) found.faults.push_back(used.words);
+    if (!used.as_given && !used.words.empty()) found.faults.emplace_back(used.words, DiagnosedStage::position);
   }
   double worst = 0;
   for (MeasuredTurn& turn : turns) {
@@ -107,11 +110,12 @@ Identification identify_rotary_table(CountedSession& session, const Spec& claim,
   }
   const RuleFit& best = fits.front();
   if (!best.remark.empty()) found.seen.push_back(best.remark);
-  if (const auto words = words_of(best.format); !words.empty()) found.arithmetic.emplace_back(words);
+  if (const auto words = words_of(best.format); !words.empty())
+    found.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
   std::optional<Dtype> narrow = dtype_of(best.format);
   // At powers of two an angle's rounding is that of its frequency.
   if (used.as_given && used.angles) {
-    found.arithmetic = {used.words};
+    found.arithmetic = {Fault(used.words, DiagnosedStage::angle)};
     narrow = used.angles;
   }
   Spec spec = claim;

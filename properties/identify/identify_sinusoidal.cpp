@@ -196,7 +196,7 @@ class SinusoidalIdentifier {
       for (std::int64_t near = -3; near <= 3; ++near) offsets.push_back(std::llround(turned) + near);
     const auto found = std::ranges::find_if(offsets, [&](std::int64_t offset) { return starts_at(offset); });
     if (found == offsets.end()) {
-      found_.faults.emplace_back("position 0 has phases of no one position");
+      found_.faults.emplace_back("position 0 has phases of no one position", DiagnosedStage::position);
       return;
     }
     layout_.position_offset = *found;
@@ -220,7 +220,8 @@ class SinusoidalIdentifier {
     found_.spec = claim_;
     found_.spec->encoding = best.table;
     if (pairs(table_) > 1) found_.seen.push_back(interval_text("base", best.table.base, best.base, best.is_pinned));
-    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    if (const auto words = words_of(best.format); !words.empty())
+      found_.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
     narrow_ = dtype_of(best.format);
     for (const SeriesFit& fit : fits) {
       Spec other = claim_;
@@ -293,7 +294,10 @@ class SinusoidalIdentifier {
         {turns_, norm_.noise});
     // At powers of two an angle's rounding is that of its frequency.
     if (used.angles) found_.arithmetic.clear(), narrow_ = used.angles;
-    if (!used.words.empty()) (used.as_given ? found_.arithmetic : found_.faults).push_back(used.words);
+    if (!used.words.empty()) {
+      (used.as_given ? found_.arithmetic : found_.faults)
+          .emplace_back(used.words, used.as_given ? DiagnosedStage::angle : DiagnosedStage::position);
+    }
     return used.as_given || !used.words.empty();
   }
 

@@ -298,7 +298,8 @@ class SinusoidalNdIdentifier {
     found_.spec->encoding = best.table;
     if (std::isfinite(best.base.high))
       found_.seen.push_back(interval_text("base", best.table.base, best.base, best.is_pinned));
-    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    if (const auto words = words_of(best.format); !words.empty())
+      found_.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
     for (const NdSeries& other : all) {
       if (other.table.denominator == best.table.denominator || other.format != best.format ||
           other.digits > best.digits + 3)

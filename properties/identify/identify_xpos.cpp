@@ -90,7 +90,8 @@ class XposIdentifier {
     }
     const RuleFit& best = fits.front();
     xpos_.rope = best.rope;
-    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    if (const auto words = words_of(best.format); !words.empty())
+      found_.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
     found_.spec = claim_;
     found_.spec->encoding = xpos_;
     const FittedAnswers fitted = fitted_answers(session_, *found_.spec);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/identify/identification.hpp"
 #include "properties/identify/rotation_probe.hpp"
 
 namespace sextant::identify {
@@ -13,7 +14,7 @@ namespace sextant::identify {
 struct RotationLayout {
   Rope rope;                       ///< of the claim, with pairing, output_pairing, rotary_layout and rotary_dim as seen
   std::vector<std::size_t> order;  ///< frequency i turns pair order[i] of the structure
-  std::vector<std::string> faults;  ///< what no field says of the channels that are not turned
+  std::vector<Fault> faults;       ///< what no field says of the channels that are not turned
 };
 
 /// The layouts that a structure has, the claim's own first, then the simplest: of a prefix of interleaved pairs and of

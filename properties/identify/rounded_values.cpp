@@ -116,14 +116,19 @@ RoundedValues rounded_values(Session& session, const Spec& spec) {
   const std::string_view table = turned ? "cosines and sines" : "values";
   const auto format = format_of_values(rows, spec.dtype);
   const bool are_truncated = is_truncated(rows, truth, format.value_or(spec.dtype));
-  if (!format) return {are_truncated ? "results are truncated, not rounded to nearest" : "", are_truncated};
+  if (!format)
+    return {are_truncated ? "results are truncated, not rounded to nearest" : "", DiagnosedStage::rounding,
+            are_truncated};
   const std::string_view name = name_of(*format);
   const bool are_results = turned && format_of_values(*turned, spec.dtype) == format;
-  if (are_truncated)
-    return {fmt::format("{} are truncated to {}, not rounded to nearest", are_results ? "results" : table, name), true};
-  if (!are_results) return {fmt::format("{} are rounded to {}", table, name)};
+  const DiagnosedStage stage = are_results ? DiagnosedStage::rounding : DiagnosedStage::table;
+  if (are_truncated) {
+    return {fmt::format("{} are truncated to {}, not rounded to nearest", are_results ? "results" : table, name), stage,
+            true};
+  }
+  if (!are_results) return {fmt::format("{} are rounded to {}", table, name), stage};
   if (is_rounded_before(*turned, turned_by(truth, vectors), *format))
-    return {fmt::format("the rotation is computed in {}", name)};
+    return {fmt::format("the rotation is computed in {}", name), DiagnosedStage::rotation};
   return {fmt::format("results are rounded to {}", name)};
 }
 

@@ -3,12 +3,14 @@
 #include <string>
 
 #include "lib/spec/spec.hpp"
+#include "properties/verdict/diagnosis.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant::identify {
 
 struct RoundedValues {
   std::string words;
+  DiagnosedStage stage = DiagnosedStage::rounding;
   bool are_truncated = false;
 };
 

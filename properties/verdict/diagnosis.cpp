@@ -12,6 +12,33 @@ bool asks_for_diagnosis(std::span<const PropertyResult> results) {
   });
 }
 
+std::string_view name_of(DiagnosedStage stage) {
+  switch (stage) {
+    case DiagnosedStage::position: return "position";
+    case DiagnosedStage::frequency: return "frequency";
+    case DiagnosedStage::angle: return "angle";
+    case DiagnosedStage::table: return "table";
+    case DiagnosedStage::rotation: return "rotation";
+    case DiagnosedStage::rounding: return "rounding";
+    case DiagnosedStage::other: return "other";
+  }
+  return "";
+}
+
+bool contradicts(const Diagnosis& diagnosis, std::string_view stage) {
+  const auto agrees = [&](const DiagnosedDifference& difference) {
+    switch (difference.stage) {
+      // An angle of another position is another angle.
+      case DiagnosedStage::position: return stage == "angle";
+      // What has no stage of its own may still be seen in one; but whatever turns pairs otherwise looks like other
+      // frequencies, which are told wherever they are what is wrong.
+      case DiagnosedStage::other: return stage != "frequency";
+      default: return stage == name_of(difference.stage);
+    }
+  };
+  return !diagnosis.differences.empty() && std::ranges::none_of(diagnosis.differences, agrees);
+}
+
 std::string words_of(const Diagnosis& diagnosis) {
   std::string text;
   for (const DiagnosedDifference& difference : diagnosis.differences) {

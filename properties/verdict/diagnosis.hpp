@@ -2,16 +2,23 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/verdict/verdict.hpp"
 
 namespace sextant {
 
+/// What of the computation a difference is of, as a survey tells the stage that an error comes from; positions are what
+/// it begins with. Masks, weights and what else is of none of them are `other`.
+enum class DiagnosedStage { position, frequency, angle, table, rotation, rounding, other };
+std::string_view name_of(DiagnosedStage stage);
+
 /// One difference between what is claimed and what is computed.
 struct DiagnosedDifference {
   std::string words;  ///< "claims pairing half, computes interleaved"
   std::string row;    ///< where the mechanism was seen, a row of docs/bug-zoo.md: "C2"; may be empty
+  DiagnosedStage stage = DiagnosedStage::other;
 };
 
 /// Why a claim is violated, as far as the subject's answers tell (properties/identify/).
@@ -26,6 +33,9 @@ struct Diagnosis {
 
 /// Whether a law or a contract is violated, which is what is diagnosed.
 bool asks_for_diagnosis(std::span<const PropertyResult> results);
+
+/// Whether an error that comes from a surveyed stage, "frequency", is none of what the differences are.
+bool contradicts(const Diagnosis& diagnosis, std::string_view stage);
 
 /// "claims pairing half, computes interleaved; base 10000 measured, 500000 claimed".
 std::string words_of(const Diagnosis& diagnosis);
