@@ -1,5 +1,7 @@
 #include "properties/identify/attention_positions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -188,6 +190,27 @@ std::string positions_of_scores(AttentionProbe& probe, const Spec& claim, const 
     if (off_by(way.positions) > 1) continue;
     if (!told.empty()) return {};
     told = way.words;
+  }
+  if (told.empty()) {
+    // The greatest position up to which scores are right, by queries that are three ahead of keys.
+    const auto is_right = [&](std::int64_t position) {
+      const QueryAndKey at{static_cast<double>(position), static_cast<double>(position - 3)};
+      const double score = probe.scores({{position, vector, key, position - 3}}).front();
+      const double rounded = 64 * unit * (1 + std::fabs(score)) + expected.float32_angles(at);
+      return std::fabs(score - expected.at(at)) <= rounded;
+    };
+    std::int64_t right = 3;
+    std::int64_t wrong = std::min<std::int64_t>(claim.max_position, 8192) - 1;
+    if (wrong <= right || !is_right(right) || is_right(wrong)) return {};
+    while (wrong - right > 1) {
+      const std::int64_t middle = right + (wrong - right) / 2;
+      (is_right(middle) ? right : wrong) = middle;
+    }
+    const auto held = static_cast<double>(right);
+    const auto clamped = [&](const QueryAndKey& positions) {
+      return QueryAndKey{std::min(positions.query, held), std::min(positions.key, held)};
+    };
+    if (off_by(clamped) <= 1) return fmt::format("positions above {} are clamped to it", right);
   }
   return std::string(told);
 }

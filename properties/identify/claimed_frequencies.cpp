@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "properties/identify/frequency_format.hpp"
+#include "properties/identify/round_numbers.hpp"
 #include "reference/rope_scaling.hpp"
 
 namespace sextant::identify {
@@ -71,6 +72,11 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
   if (are_frequencies(turns, [&](std::size_t i) { return claimed[i] * ratio; }))
     return ratio == 1 ? std::nullopt
                       : std::optional(fmt::format("every frequency is {:.6g} times the one asked for", ratio));
+  return odd_frequencies(turns, claimed);
+}
+
+std::optional<std::string> odd_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed) {
+  if (claimed.size() != turns.size() || turns.empty()) return std::nullopt;
   std::vector<std::string> odd;
   for (std::size_t i = 0; i < turns.size(); ++i) {
     if (!is_frequency(turns[i], i, claimed[i]))
@@ -80,6 +86,47 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
   constexpr std::size_t most_told = 3;
   if (count > most_told) odd.resize(most_told);
   return fmt::format("{} of {} frequencies are not those asked for: {}", count, turns.size(), fmt::join(odd, ", "));
+}
+
+std::optional<std::string> reduced_angles(const std::vector<std::int64_t>& positions, const Rows& rows,
+                                          const std::vector<double>& frequencies, double noise) {
+  constexpr double turn = 2 * std::numbers::pi;
+  // What a reduction that was repeated so many times has left of it, by the number of times.
+  struct Left {
+    double times;
+    double phase;
+    double off;
+  };
+  std::vector<Left> seen;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    for (std::size_t i = 0; i < frequencies.size(); ++i) {
+      const double angle = frequencies[i] * static_cast<double>(positions[at]);
+      const double whole = std::floor(angle / turn);
+      const double part = angle / turn - whole;
+      if (whole > 0x1p16 || part < 0x1p-10 || part > 1 - 0x1p-10) continue;
+      const double phase = std::atan2(rows[at][i].sin, rows[at][i].cos);
+      seen.push_back({whole, std::remainder(phase - angle, turn), noise + angle * 0x1p-22});
+    }
+  }
+  std::ranges::sort(seen, {}, &Left::times);
+  // Each more often reduced angle narrows down what one reduction leaves.
+  double low = -0.01;
+  double high = 0.01;
+  for (const Left& one : seen) {
+    if (one.times == 0) {
+      if (std::fabs(one.phase) > one.off) return std::nullopt;
+      continue;
+    }
+    if ((high - low) * one.times > turn / 2) return std::nullopt;
+    const double middle = (low + high) / 2 * one.times;
+    const double phase = middle + std::remainder(one.phase - middle, turn);
+    low = std::max(low, (phase - one.off) / one.times);
+    high = std::min(high, (phase + one.off) / one.times);
+    if (low > high) return std::nullopt;
+  }
+  // It is surely another length where none of the range is 2 pi's.
+  if (seen.empty() || (low <= 0 && high >= 0)) return std::nullopt;
+  return fmt::format("angles are reduced by {:.9g}, not by 2 pi", roundest_in({turn - high, turn - low}).value);
 }
 
 std::optional<std::string> stepped_angles(const Rows& rows, double noise) {

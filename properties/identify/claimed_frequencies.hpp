@@ -19,6 +19,14 @@ std::vector<double> frequencies_of(const Rope& rope, std::int64_t length);
 std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                                  std::int64_t length);
 
+/// The last of these for any list of claimed frequencies.
+std::optional<std::string> odd_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed);
+
+/// Where angles lose whole turns of a length that is not 2 pi: "angles are reduced by 6.28318, not by 2 pi".
+/// `frequencies` are the right ones, in radians a position; `noise` is what phases are off by.
+std::optional<std::string> reduced_angles(const std::vector<std::int64_t>& positions, const Rows& rows,
+                                          const std::vector<double>& frequencies, double noise);
+
 /// Where all phases are whole multiples of a turn over a power of two, from 64 to 65536, as those of a table are that
 /// is read at the nearest entry: "angles are rounded to 4096 steps a turn". `noise` is what phases are off by.
 std::optional<std::string> stepped_angles(const Rows& rows, double noise);

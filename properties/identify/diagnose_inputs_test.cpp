@@ -80,6 +80,67 @@ TEST(DiagnosedInput, OfAttentionIsRounded) {
   EXPECT_EQ(said(rounded, attention), "positions are rounded to bfloat16: right up to 256");
 }
 
+TEST(DiagnosedInput, OfAttentionIsClamped) {
+  const Change clamped =
+      of_positions([](std::int64_t position, std::int64_t) { return std::min<std::int64_t>(position, 300); });
+  for (const char* claim : {attention, alibi})
+    EXPECT_EQ(said(clamped, claim), "positions above 300 are clamped to it") << claim;
+}
+
+TEST(DiagnosedInput, OfALearnedTableIsTwoRowsOn) {
+  const Change on =
+      of_positions([](std::int64_t position, std::int64_t) { return std::min<std::int64_t>(position + 2, 511); });
+  constexpr auto learned = R"({"encoding":"learned","dim":64,"max_positions":512})";
+  EXPECT_EQ(said(on, learned), "rows are read 2 further on: position p has row p + 2");
+  EXPECT_EQ(said([](Tensors&) {}, learned), "nothing");
+}
+
+TEST(DiagnosedInput, OfAWindowIsTheKeysDistance) {
+  // Tokens counted from the other end are as far apart, the other way round.
+  const Change mirrored = [](Tensors& inputs) {
+    for (const char* name : {"query_positions", "key_positions"}) {
+      if (!inputs.contains(name)) continue;
+      std::vector<std::int64_t> all = inputs.at(name).integers();
+      for (std::int64_t& position : all) position = 39 - position;
+      inputs.insert_or_assign(name, Tensor::of_integers(inputs.at(name).shape, all));
+    }
+  };
+  constexpr auto window = R"({"encoding":"window_bias","window":[5,8]})";
+  EXPECT_EQ(said(mirrored, window), "query and key change places: the bias is that of query - key, reversed");
+  EXPECT_EQ(said([](Tensors&) {}, window), "nothing");
+}
+
+TEST(DiagnosedInput, OfAGridIsNumberedByItsHeight) {
+  const Change flattened = [](Tensors& inputs) {
+    Tensor& positions = inputs.at("positions");
+    std::vector<std::int64_t> all = positions.integers();
+    const std::size_t count = all.size() / 2;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t cell = all[i] * 14 + all[count + i];
+      all[i] = cell / 14;
+      all[count + i] = cell % 14;
+    }
+    positions = Tensor::of_integers(positions.shape, all);
+  };
+  constexpr auto grid = R"({"encoding":"sinusoidal_2d","dim":96,"height":14,"width":20})";
+  EXPECT_EQ(said(flattened, grid), "cells are numbered with rows of 14, where the grid has rows of 20");
+  EXPECT_EQ(said([](Tensors&) {}, grid), "nothing");
+}
+
+TEST(DiagnosedInput, OfFourierFeaturesIsWithoutPi) {
+  const FunctionSubject subject("without pi", [](const Spec& spec) -> FunctionSubject::Call {
+    Spec other = spec;
+    std::get<Fourier>(other.encoding).angle_unit = AngleUnit::radian;
+    const std::shared_ptr<Session> session = builtin_subject()->open(other);
+    return [session](std::string_view operation, const Tensors& inputs) { return session->call(operation, inputs); };
+  });
+  const Spec claim = parse_spec(
+      R"({"encoding":"fourier","axes":3,"bands":6,"identity":"first","angle_unit":"half_turn","max_position":64})");
+  const auto diagnosis = diagnose(subject, claim);
+  ASSERT_TRUE(diagnosis);
+  EXPECT_EQ(words_of(*diagnosis), "claims angle_unit half_turn, computes radian");
+}
+
 // Positions are [axes, batch, tokens].
 Change of_axes(const std::function<void(std::vector<std::int64_t>& place)>& changed) {
   return [changed](Tensors& inputs) {

@@ -62,6 +62,15 @@ std::string_view name_of(RotaryLayout layout) {
   return "";
 }
 
+std::string_view name_of(AngleUnit unit) {
+  switch (unit) {
+    case AngleUnit::radian: return "radian";
+    case AngleUnit::half_turn: return "half_turn";
+    case AngleUnit::turn: return "turn";
+  }
+  return "";
+}
+
 class List {
  public:
   void add(std::string words, std::string row = {}, DiagnosedStage stage = DiagnosedStage::other) {
@@ -285,6 +294,15 @@ std::vector<DiagnosedDifference> compare(const Spec&, const SinusoidalNd& claime
   list.named("coordinates", claimed.coordinates, found.coordinates, {}, DiagnosedStage::position);
   if (claimed.coordinates == found.coordinates) list.measured("epsilon", claimed.epsilon, found.epsilon);
   lists(list, "scales", claimed.scales, found.scales);
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const Fourier& claimed, const Fourier& found) {
+  List list;
+  list.named("angle_unit", claimed.angle_unit, found.angle_unit, {}, DiagnosedStage::angle);
+  list.named("first", claimed.first, found.first, "C", DiagnosedStage::table);
+  list.measured("lowest", claimed.lowest, found.lowest, {}, DiagnosedStage::frequency);
+  list.measured("highest", claimed.highest, found.highest, {}, DiagnosedStage::frequency);
   return list.made();
 }
 

@@ -10,6 +10,7 @@
 #include "properties/identify/identify_attention.hpp"
 #include "properties/identify/identify_axes.hpp"
 #include "properties/identify/identify_bias.hpp"
+#include "properties/identify/identify_lookups.hpp"
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/identify_sinusoidal.hpp"
 #include "properties/identify/rounded_values.hpp"
@@ -32,6 +33,9 @@ struct OfEncoding {
   Identification operator()(const Attention& attention) const { return identify_attention(session, probe, attention); }
   Identification operator()(const Alibi& alibi) const { return identify_alibi(session, probe, alibi); }
   Identification operator()(const RelativeBias& bias) const { return identify_relative_bias(session, probe, bias); }
+  Identification operator()(const Learned& table) const { return identify_learned(session, probe, table); }
+  Identification operator()(const WindowBias& bias) const { return identify_window_bias(session, probe, bias); }
+  Identification operator()(const Fourier& features) const { return identify_fourier(session, probe, features); }
   Identification operator()(const auto&) const {
     Identification none;
     none.table.push_back(fmt::format("no way is known to tell what computes {}", encoding_name(probe)));

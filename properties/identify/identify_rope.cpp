@@ -366,6 +366,7 @@ class RopeIdentifier {
     }
     const bool known_positions = seen.lists.size() > 1 || starts_turned_ || check_positions();
     judge();
+    if (!holds_ || found_.spec->accuracy != claim_.accuracy) tell_reduction(best.rope);
     const bool clear = best.is_pinned && rival > best.digits;
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
   }
@@ -395,6 +396,19 @@ class RopeIdentifier {
     // The tokens of earlier calls had other positions than they were given, which is all that is wrong with them.
     if (!used.words.empty()) found_.faults = {Fault(used.words, DiagnosedStage::position)};
     return !used.words.empty();
+  }
+
+  // A turn of another length than 2 pi, which is what is wrong with frequencies and angles that look rounded.
+  void tell_reduction(const Rope& named) {
+    Rows rows = in_order(rows_.first, layout_->order);
+    for (auto& row : rows) {
+      for (PairValues& value : row) value.sin *= sign_;
+    }
+    const auto words =
+        reduced_angles(rows_.positions, rows, frequencies_of(named, rows_.positions.back() + 1), norm_.noise);
+    if (!words) return;
+    found_.faults.clear();
+    found_.arithmetic = {Fault(*words, DiagnosedStage::angle)};
   }
 
   // Against the named claim: its class, how near the bound, and whose bits.

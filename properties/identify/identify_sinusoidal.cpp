@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/frequency_format.hpp"
 #include "properties/identify/positions_used.hpp"
@@ -154,7 +155,21 @@ class SinusoidalIdentifier {
     take_offset();
     name_series();
     if (!found_.spec) name_other_units();
+    if (!found_.spec && found_.faults.empty()) {
+      if (auto words = odd_frequencies(turns_, claimed_frequencies()))
+        found_.faults.emplace_back(std::move(*words), DiagnosedStage::frequency);
+    }
     if (!found_.spec) tell_frequencies();
+  }
+
+  // In radians a step.
+  std::vector<double> claimed_frequencies() const {
+    const double divisor = static_cast<double>(pairs(table_) - table_.downscale_freq_shift);
+    std::vector<double> radians;
+    for (std::int64_t i = 0; i < pairs(table_); ++i)
+      radians.push_back(table_.positions.step * table_.angle_scale *
+                        std::pow(table_.base, -static_cast<double>(i) / divisor));
+    return radians;
   }
 
   // Angles of a thousand times the claim's, or a thousandth, which may be more than half a turn a step.
@@ -187,6 +202,22 @@ class SinusoidalIdentifier {
     return true;
   }
 
+  // All pairs a quarter of a turn off at position 0: of sines, or of cosines, with the other sign.
+  bool take_sign() {
+    const auto are_at = [&](double phase) {
+      return std::ranges::all_of(rows_.front(), [&](const PairValues& value) {
+        return std::fabs(std::remainder(std::atan2(value.sin, value.cos) - phase, 2 * std::numbers::pi)) <= norm_.noise;
+      });
+    };
+    constexpr double quarter = std::numbers::pi / 2;
+    const bool of_sines = are_at(quarter);
+    if (!of_sines && !are_at(-quarter)) return false;
+    layout_.first = table_.first;
+    found_.faults.emplace_back(of_sines ? "every sine has the other sign" : "every cosine has the other sign",
+                               DiagnosedStage::table);
+    return true;
+  }
+
   // The offset that explains all phases at position 0: the claim's, or one that the slowest pair tells.
   void take_offset() {
     const PairValues& slowest = rows_.front().back();
@@ -195,6 +226,7 @@ class SinusoidalIdentifier {
     if (std::fabs(turned) < 1e6)
       for (std::int64_t near = -3; near <= 3; ++near) offsets.push_back(std::llround(turned) + near);
     const auto found = std::ranges::find_if(offsets, [&](std::int64_t offset) { return starts_at(offset); });
+    if (found == offsets.end() && take_sign()) return;
     if (found == offsets.end()) {
       found_.faults.emplace_back("position 0 has phases of no one position", DiagnosedStage::position);
       return;

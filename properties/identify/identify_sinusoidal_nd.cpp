@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <numeric>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/frequency_format.hpp"
 #include "properties/identify/identify_axes.hpp"
+#include "properties/model/question.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -355,11 +357,50 @@ Identification identify_sinusoidal_nd(CountedSession& session, const Spec& claim
   return SinusoidalNdIdentifier(session, claim, table).run();
 }
 
+namespace {
+
+// "cells are numbered with rows of 14, where the grid has rows of 20": the code of (0, c) is that of (c / 14, c % 14).
+std::string other_width(CountedSession& session, const Spec& claim, const Sinusoidal2d& table) {
+  constexpr std::int64_t most = 64;
+  const std::int64_t columns = std::min({table.width, claim.max_position, most});
+  if (columns < 3) return {};
+  const auto rows_at = [&](const std::function<std::int64_t(std::int64_t)>& row,
+                           const std::function<std::int64_t(std::int64_t)>& column, std::int64_t from) {
+    std::vector<std::int64_t> places;
+    for (std::int64_t c = from; c < columns; ++c) places.push_back(row(c));
+    for (std::int64_t c = from; c < columns; ++c) places.push_back(column(c));
+    return encode(session, claim, places);
+  };
+  // A width that is seen within the first row: where its code is that of a cell of the second.
+  for (std::int64_t width = 2; width < columns; ++width) {
+    const std::int64_t last_row = (columns - 1) / width;
+    if (last_row >= std::min(table.height, claim.max_position)) continue;
+    const Tensor first = rows_at([](std::int64_t) { return 0; }, [](std::int64_t c) { return c; }, width);
+    const Tensor later =
+        rows_at([=](std::int64_t c) { return c / width; }, [=](std::int64_t c) { return c % width; }, width);
+    if (same_bits(first, later))
+      return fmt::format("cells are numbered with rows of {}, where the grid has rows of {}", width, table.width);
+  }
+  return {};
+}
+
+}  // namespace
+
 Identification identify_sinusoidal_2d(CountedSession& session, const Spec& claim, const Sinusoidal2d& table) {
   Spec general = claim;
   general.encoding = as_nd(table);
   general.max_position = std::max(table.height, table.width);
   Identification found = SinusoidalNdIdentifier(session, general, as_nd(table)).run();
+  // A grid that is numbered cell by cell with the wrong width is no code of rows and columns.
+  if (!found.spec || found.confidence == Confidence::low) {
+    if (const std::string words = other_width(session, claim, table); !words.empty()) {
+      found.faults = {Fault(words, DiagnosedStage::position)};
+      found.arithmetic.clear();
+      found.table.clear();
+      found.spec.reset();
+    }
+    found.calls = session.calls();
+  }
   if (!found.spec) return found;
   if (const auto named = as_2d(*held<SinusoidalNd>(*found.spec), table)) {
     Spec spec = claim;

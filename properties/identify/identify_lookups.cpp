@@ -1,0 +1,207 @@
+#include "properties/identify/identify_lookups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/identify/fitted_answers.hpp"
+#include "reference/window_bias.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// What is named of a lookup is the claim itself: that all is as claimed, or how it is not.
+Identification as_claimed(const Spec& claim) {
+  Identification found;
+  found.spec = claim;
+  found.confidence = Confidence::high;
+  return found;
+}
+
+void blame(Identification& found, std::string words) {
+  found.faults.emplace_back(std::move(words), DiagnosedStage::position);
+  found.confidence = Confidence::low;
+}
+
+// Values that are no numbers of rows, at other places of the claim.
+Identification judged(CountedSession& session, const Spec& claim, Identification found) {
+  const FittedAnswers fitted = fitted_answers(session, claim);
+  found.of_bound = fitted.of_bound;
+  if (!fitted.hold && found.faults.empty()) {
+    found.faults.emplace_back(fitted.where);
+    found.confidence = Confidence::low;
+  }
+  found.calls = session.calls();
+  return found;
+}
+
+Identification unknown(const Spec& claim, std::string words) {
+  Identification found = as_claimed(claim);
+  blame(found, std::move(words));
+  return found;
+}
+
+// A table whose rows are told apart: digits of the row's number in base 64, from 1 on, which every format has exactly.
+Tensor numbered(Dtype dtype, std::int64_t rows, std::int64_t columns) {
+  Tensor table = Tensor::zeros(dtype, {rows, columns});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t rest = row;
+    for (std::int64_t column = 0; column < columns; ++column, rest /= 64)
+      table.set(row * columns + column, static_cast<double>(1 + rest % 64));
+  }
+  return table;
+}
+
+std::int64_t columns_for(std::int64_t rows) {
+  std::int64_t columns = 1;
+  for (std::int64_t told = 64; told < rows; told *= 64) ++columns;
+  return columns;
+}
+
+// The row whose digits these are.
+std::optional<std::int64_t> row_of(const std::function<double(std::int64_t column)>& value, std::int64_t columns) {
+  std::int64_t row = 0;
+  for (std::int64_t column = columns; column-- > 0;) {
+    const double digit = value(column) - 1;
+    if (!(digit >= 0 && digit < 64) || digit != static_cast<double>(static_cast<std::int64_t>(digit))) return {};
+    row = row * 64 + static_cast<std::int64_t>(digit);
+  }
+  return row;
+}
+
+struct Way {
+  std::string words;
+  std::function<std::int64_t(std::int64_t position, std::int64_t place)> row;
+};
+
+Way shifted(std::int64_t shift) {
+  return {fmt::format("rows are read {} further {}: position p has row p {} {}", std::abs(shift),
+                      shift > 0 ? "on" : "back", shift > 0 ? '+' : '-', std::abs(shift)),
+          [shift](std::int64_t position, std::int64_t) { return position + shift; }};
+}
+
+// The first is the right one.
+std::vector<Way> known_ways(std::int64_t first, std::int64_t rows) {
+  return {
+      {"", [](std::int64_t position, std::int64_t) { return position; }},
+      shifted(1),
+      shifted(-1),
+      shifted(2),
+      shifted(-2),
+      {"a token's place in the call is taken for its position",
+       [](std::int64_t, std::int64_t place) { return place; }},
+      {"positions are taken to be consecutive from the call's first",
+       [first](std::int64_t, std::int64_t place) { return first + place; }},
+      {"rows are read from the table's end: position 0 has the last",
+       [rows](std::int64_t position, std::int64_t) { return rows - 1 - position; }},
+  };
+}
+
+}  // namespace
+
+Identification identify_learned(CountedSession& session, const Spec& claim, const Learned& table) {
+  const std::int64_t columns = columns_for(table.max_positions);
+  if (columns > table.dim) return unknown(claim, "rows of so few channels are not told apart");
+  const Tensor weight = numbered(claim.dtype, table.max_positions, table.dim);
+  const std::int64_t last = std::min(claim.max_position, table.max_positions) - 1;
+  std::vector<std::int64_t> positions;
+  for (const std::int64_t position : {5, 0, 3, 1, 7, 2, 40, 13})
+    if (position <= last) positions.push_back(position);
+  for (std::int64_t position = 64; position < last; position *= 2) positions.push_back(position);
+  positions.push_back(last);
+  const Tensor answer = encode(session, claim, positions, weight);
+  std::vector<std::optional<std::int64_t>> rows;
+  for (std::int64_t i = 0; i < std::ssize(positions); ++i)
+    rows.push_back(row_of([&](std::int64_t column) { return answer.at(i * table.dim + column); }, columns));
+  Identification found = as_claimed(claim);
+  const std::int64_t rows_of_table = table.max_positions;
+  const auto fits = [&](const Way& way) {
+    // What is read beyond the table may be anything.
+    std::int64_t told = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::int64_t row = way.row(positions[i], static_cast<std::int64_t>(i));
+      if (row < 0 || row >= rows_of_table) continue;
+      if (rows[i] != row) return false;
+      ++told;
+    }
+    return told > 2;
+  };
+  const std::vector<Way> ways = known_ways(positions.front(), rows_of_table);
+  const auto way = std::ranges::find_if(ways, fits);
+  if (way != ways.end() && !way->words.empty()) {
+    blame(found, way->words);
+  } else if (way == ways.end()) {
+    std::size_t odd = 0;
+    while (rows[odd] == positions[odd]) ++odd;
+    blame(found, rows[odd] ? fmt::format("position {} has row {} of the table", positions[odd], *rows[odd])
+                           : fmt::format("position {} has no row of the table", positions[odd]));
+  }
+  return judged(session, claim, std::move(found));
+}
+
+Identification identify_window_bias(CountedSession& session, const Spec& claim, const WindowBias& bias) {
+  Identification found = as_claimed(claim);
+  const std::int64_t rows = weight_rows(bias);
+  const std::int64_t columns = columns_for(rows);
+  constexpr std::int64_t most = 256;
+  const std::int64_t tokens = std::min({position_count(bias), claim.max_position, most});
+  std::vector<std::int64_t> positions;
+  for (std::int64_t token = claim.min_position; token < tokens; ++token) positions.push_back(token);
+  const std::int64_t count = std::ssize(positions);
+  const Tensor answer =
+      sextant::bias(session, claim, positions, positions, numbered(claim.dtype, rows, columns));
+  const auto seen = [&](std::int64_t query, std::int64_t key) {
+    return row_of([&](std::int64_t head) { return answer.at((head * count + query) * count + key); }, columns);
+  };
+  const auto is = [&](const std::function<std::optional<std::int64_t>(std::int64_t, std::int64_t)>& row) {
+    for (std::int64_t q = 0; q < count; ++q) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        if (seen(q, k) != row(positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]))
+          return false;
+      }
+    }
+    return true;
+  };
+  const auto claimed = [&](std::int64_t q, std::int64_t k) { return std::optional(reference::window_row(bias, q, k)); };
+  WindowBias reversed = bias;
+  std::ranges::reverse(reversed.window);
+  if (is(claimed)) {
+    // All as claimed.
+  } else if (is([&](std::int64_t q, std::int64_t k) { return claimed(k, q); })) {
+    blame(found, "query and key change places: the bias is that of query - key, reversed");
+  } else if (reversed.window != bias.window &&
+             is([&](std::int64_t q, std::int64_t k) { return std::optional(reference::window_row(reversed, q, k)); })) {
+    blame(found, "the window's extents are taken in reverse order");
+  } else if (bias.window.size() == 2 && bias.class_token == ClassToken::none && is([&](std::int64_t q, std::int64_t k) {
+               const std::int64_t height = bias.window[0];
+               const std::int64_t width = bias.window[1];
+               const std::int64_t down = q / width - k / width + height - 1;
+               const std::int64_t across = q % width - k % width + width - 1;
+               return std::optional(across * (2 * height - 1) + down);
+             })) {
+    blame(found, "rows of the weight are counted column by column, where the claim has them row by row");
+  } else {
+    for (std::int64_t q = 0; q < count && found.faults.empty(); ++q) {
+      for (std::int64_t k = 0; k < count && found.faults.empty(); ++k) {
+        const auto row = seen(q, k);
+        const std::int64_t right = *claimed(positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]);
+        if (row == right) continue;
+        blame(found, row ? fmt::format("query {} and key {} have row {} of the weight, where the claim has row {}",
+                                       positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)],
+                                       *row, right)
+                         : fmt::format("query {} and key {} have no row of the weight",
+                                       positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]));
+      }
+    }
+  }
+  return judged(session, claim, std::move(found));
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "properties/identify/counted_session.hpp"
+#include "properties/identify/identification.hpp"
+
+namespace sextant::identify {
+
+/// Which rows of a weight, told apart by their values, the subject of a session reads that was opened under `claim`.
+/// @throws SubjectFailure, Interrupted.
+Identification identify_learned(CountedSession& session, const Spec& claim, const Learned& table);
+Identification identify_window_bias(CountedSession& session, const Spec& claim, const WindowBias& bias);
+
+/// Which of Fourier features' units, orders and ends the answers have, each tried alone. @throws likewise.
+Identification identify_fourier(CountedSession& session, const Spec& claim, const Fourier& features);
+
+}  // namespace sextant::identify
