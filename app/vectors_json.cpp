@@ -73,11 +73,12 @@ std::optional<PatternPlace> pattern_place(const Tensor& tensor) {
     }
     return true;
   };
-  for (const double factor :
-       {1.0, vectors::fine_factor, vectors::small_factor, vectors::fine_factor * vectors::small_factor}) {
-    for (std::int64_t from = 0; from < vectors::pattern_length; ++from) {
-      const PatternPlace place{from, factor};
-      if (repeats(place, std::min(telling, tensor.elements())) && repeats(place, tensor.elements())) return place;
+  for (const double size : {1.0, vectors::small_factor, vectors::large_factor}) {
+    for (const double fine : {1.0, vectors::fine_factor}) {
+      for (std::int64_t from = 0; from < vectors::pattern_length; ++from) {
+        const PatternPlace place{from, fine * size};
+        if (repeats(place, std::min(telling, tensor.elements())) && repeats(place, tensor.elements())) return place;
+      }
     }
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 """python run.py MODULE FILE.json...: MODULE has a function for each "op", rotate(x, positions, spec), encode(positions, spec), ...,
 backward_rotate for backward/rotate; arguments come by name, as nested lists, and answers are nested lists or arrays, of several outputs
-a dict, None without such a claim. Tests of a group follow each other in one process, as calls of a model do."""
+a dict, None without such a claim. Tests of a file follow each other in one process, as calls of a program's models do."""
 import importlib, json, math, struct, sys
 def floats(dtype, bits):
     code, width, rest = {"float64": (">d", 16, ""), "float32": (">f", 8, ""), "float16": (">e", 4, ""), "bfloat16": (">f", 4, "0000")}[dtype]

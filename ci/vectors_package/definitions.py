@@ -9,14 +9,16 @@ folder = top / "properties/vectors"
 
 
 def claims(text):
-    """Blocks of lines, a claim with its questions, by the claim; a claim that comes twice has the questions of both."""
+    """Blocks of lines, a claim with its questions, by the claim; a claim that comes twice has the questions of both. bfloat16 comes
+    first, so that who keeps the dtype of a process's first call is seen in the others."""
     blocks = {}
     for line in text.splitlines():
         if line.startswith("CLAIM"):
             block = blocks.setdefault(line, [])
         elif line.startswith("ASK") and line not in block:
             block.append(line)
-    return sorted((claim, asks) for claim, asks in blocks.items() if asks)
+    ordered = sorted(blocks, key=lambda claim: ('"bfloat16"' not in claim, claim))
+    return [(claim, blocks[claim]) for claim in ordered if blocks[claim]]
 
 
 def main(printed):

@@ -1,11 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <set>
 
-#include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/gen/values.hpp"
@@ -18,9 +14,6 @@
 
 namespace sextant {
 namespace {
-
-using reference::Certainty;
-using reference::Enclosure;
 
 constexpr std::int64_t longest = 1025;
 
@@ -104,40 +97,6 @@ CasesOf<Question> sequences() {
     return of_many_shapes(drawn(spec), {spec.min_position, last_position_of(spec)}, largest, one_large_in);
   };
   return cases;
-}
-
-// A tensor that came back, and the rows of it that are judged: `first` and as many as there are truths.
-struct Judged {
-  const char* name;
-  const Tensor& tensor;
-  std::int64_t first;
-  const std::vector<GradientRow>& truths;
-};
-
-void judge_gradient(Judgement& judgement, const Judged& judged) {
-  const Tensor& got = judged.tensor;
-  for (std::size_t row = 0; row < judged.truths.size(); ++row) {
-    const GradientRow& truth = judged.truths[row];
-    const std::int64_t at = judged.first + static_cast<std::int64_t>(row);
-    for (std::size_t c = 0; c < truth.value.size(); ++c) {
-      const double value = got.at(at * got.shape[3] + static_cast<std::int64_t>(c));
-      const auto place = [&] {
-        return fmt::format("{}, batch row {}, head {}, token {}, channel {}", judged.name,
-                           at / got.shape[2] / got.shape[1], at / got.shape[2] % got.shape[1], at % got.shape[2], c);
-      };
-      if (!std::isfinite(value)) {
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
-        continue;
-      }
-      const Enclosure error = abs(Enclosure(value, reference::first_precision) - truth.value[c]);
-      const Enclosure bound(truth.bound[c], reference::first_precision);
-      const double expected = truth.value[c].upper();
-      const Deviation deviation = deviation_of(error, bound, ulp(got.dtype, expected));
-      judgement.add(reference::at_most(error, bound), deviation, [&] {
-        return fmt::format("{}: {}", place(), comparison_text(got.dtype, value, expected, deviation));
-      });
-    }
-  }
 }
 
 CheckOf<Question> gradient_check(const Spec& spec, const Attention& encoding) {

@@ -1,43 +1,18 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <optional>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
-#include "properties/model/bucket_arithmetic.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
-#include "reference/relative_bias.hpp"
-#include "reference/window_bias.hpp"
+#include "properties/model/table_gradient.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {
-
-using reference::Certainty;
-
-// A gradient by a table. Use i of the table, of its row rows[i], has the gradient's elements
-// i * of_use + c * of_column, one for each column c.
-struct Scatter {
-  std::string_view of;  // the operation
-  Tensors inputs;
-  Tensor grad;
-  std::vector<std::int64_t> rows;
-  std::vector<std::int64_t> places;  // of each use, the position up to which a sequence must go to have it
-  std::int64_t columns;
-  std::int64_t of_use;
-  std::int64_t of_column;
-  std::unordered_set<std::int64_t> open = {};  // rows that are not judged
-};
 
 // Drawn values. Of every eighth fill they are positive, so that a part that is left out of a long sum shows; of another
 // far from 1, as far as 16 bits reach.
@@ -58,7 +33,7 @@ constexpr std::int64_t one_by_one = 4;
 
 // Few rows used again and again, some hundred, or all that the claim has; the last of them at the end. Of some fills
 // all of them in their order.
-Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& question) {
+TableGradient scatter_of(const Spec& spec, const Learned& learned, const Question& question) {
   const std::int64_t claimed = std::min(spec.max_position, learned.max_positions) - spec.min_position;
   const std::int64_t choices[] = {claimed, 3, 257};
   const std::int64_t rows = std::min(choices[question.fill % 3], claimed);
@@ -74,50 +49,9 @@ Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& que
     positions.push_back(first + rows - 1);
   }
   Tensor grad = drawn_gradient(spec.dtype, {std::ssize(positions), learned.dim}, question.fill);
-  return {"encode",
-          {{"weight", gen::values(spec.dtype, {learned.max_positions, learned.dim}, question.fill + 1)},
-           {"positions", Tensor::of_integers({std::ssize(positions)}, positions)}},
-          std::move(grad),
-          positions,
-          positions,
-          learned.dim,
-          learned.dim,
-          1};
+  return table_gradient(spec, learned, gen::values(spec.dtype, {learned.max_positions, learned.dim}, question.fill + 1),
+                        positions, std::move(grad));
 }
-
-std::int64_t table_rows(const RelativeBias& encoding) { return encoding.num_buckets; }
-std::int64_t table_rows(const WindowBias& encoding) { return weight_rows(encoding); }
-
-template <class Bias>
-struct RowsOf;
-
-// The bucket of each distance is looked for once; distances beyond the last bucket share one.
-template <>
-struct RowsOf<RelativeBias> {
-  RowsOf(const Spec& spec, const RelativeBias& of) : encoding(of), arithmetic(bucket_arithmetic_of(spec)) {}
-  std::int64_t operator()(std::int64_t query, std::int64_t key) {
-    const auto [known, is_new] = buckets.try_emplace(key - query, 0);
-    if (!is_new) return known->second;
-    known->second = reference::bucket(encoding, key - query);
-    if (const auto other = reference::bucket_beside(encoding, key - query, arithmetic))
-      open.insert({known->second, *other});
-    return known->second;
-  }
-  RelativeBias encoding;
-  reference::BucketArithmetic arithmetic;
-  std::unordered_map<std::int64_t, std::int64_t> buckets;
-  std::unordered_set<std::int64_t> open;  // rows of uses that the claim's arithmetic may add to either of
-};
-
-template <>
-struct RowsOf<WindowBias> {
-  RowsOf(const Spec&, const WindowBias& of) : encoding(of) {}
-  std::int64_t operator()(std::int64_t query, std::int64_t key) const {
-    return reference::window_row(encoding, query, key);
-  }
-  WindowBias encoding;
-  std::unordered_set<std::int64_t> open;
-};
 
 // Fills of a bias whose queries are each there three times.
 constexpr std::int64_t repeats_in = 16;
@@ -125,7 +59,7 @@ constexpr std::int64_t repeats = 11;
 
 // Of a bias: the question's batch is its queries, its tokens are the keys.
 template <class Bias>
-Scatter scatter_of(const Spec& spec, const Bias& encoding, const Question& question) {
+TableGradient scatter_of(const Spec& spec, const Bias& encoding, const Question& question) {
   const std::int64_t width = spec.max_position - spec.min_position;
   const auto from = [&](std::int64_t start, std::int64_t count, std::int64_t each) {
     std::vector<std::int64_t> positions;
@@ -137,100 +71,9 @@ Scatter scatter_of(const Spec& spec, const Bias& encoding, const Question& quest
   const std::vector<std::int64_t> queries =
       from(question.fill % (question.tokens + 1), question.batch, question.fill % repeats_in == repeats ? 3 : 1);
   const std::int64_t heads = question.heads;
-  RowsOf<Bias> rows_of(spec, encoding);
-  std::vector<std::int64_t> rows;
-  std::vector<std::int64_t> places;
-  for (const std::int64_t query : queries) {
-    for (const std::int64_t key : keys) {
-      rows.push_back(rows_of(query, key));
-      places.push_back(std::max(query, key));
-    }
-  }
-  const std::int64_t uses = std::ssize(rows);
-  return {"bias",
-          {{"weight", gen::values(spec.dtype, {table_rows(encoding), heads}, question.fill + 1)},
-           {"query_positions", Tensor::of_integers({std::ssize(queries)}, queries)},
-           {"key_positions", Tensor::of_integers({std::ssize(keys)}, keys)}},
-          drawn_gradient(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill),
-          std::move(rows),
-          std::move(places),
-          heads,
-          1,
-          uses,
-          std::move(rows_of.open)};
-}
-
-// Of one element of the table.
-struct Sum {
-  long double value = 0;
-  double size = 0;  // of the terms, all taken as positive
-  std::int64_t terms = 0;
-};
-
-// A row that is used: its sums, one a column, and the last place of its uses, with which they are as they are.
-struct UsedRow {
-  std::vector<Sum> columns;
-  std::int64_t place = std::numeric_limits<std::int64_t>::min();
-};
-
-std::unordered_map<std::int64_t, UsedRow> sums_of(const Scatter& scatter) {
-  std::unordered_map<std::int64_t, UsedRow> sums;
-  std::vector<double> grad(static_cast<std::size_t>(scatter.grad.elements()));
-  scatter.grad.read(0, grad);
-  for (std::int64_t use = 0; use < std::ssize(scatter.rows); ++use) {
-    UsedRow& row = sums[scatter.rows[static_cast<std::size_t>(use)]];
-    row.columns.resize(static_cast<std::size_t>(scatter.columns));
-    row.place = std::max(row.place, scatter.places[static_cast<std::size_t>(use)]);
-    const double* element = grad.data() + use * scatter.of_use;
-    for (Sum& sum : row.columns) {
-      sum.value += *element;
-      sum.size += std::fabs(*element);
-      ++sum.terms;
-      element += scatter.of_column;
-    }
-  }
-  return sums;
-}
-
-// Whether sums are formed in float32 and rounded to 16 bits once.
-bool is_rounded_once(const Spec& spec) {
-  const bool is_float32 = spec.evaluation == Evaluation::float32 || spec.evaluation == Evaluation::table;
-  return size_of(spec.dtype) == 2 && is_float32;
-}
-
-Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& got) {
-  const double u = unit_roundoff(is_rounded_once(spec) ? Dtype::float32 : spec.dtype);
-  const double last_ulps = is_rounded_once(spec) ? 0.5 : 1;
-  Judgement judgement;
-  const auto sums = sums_of(scatter);
-  for (std::int64_t i = 0; i < got.elements(); ++i) {
-    if (scatter.open.contains(i / scatter.columns)) continue;
-    const auto row = sums.find(i / scatter.columns);
-    const bool is_used = row != sums.end();
-    const Sum element = is_used ? row->second.columns[static_cast<std::size_t>(i % scatter.columns)] : Sum{};
-    judgement.place = is_used ? std::optional(row->second.place) : std::nullopt;
-    const auto m = static_cast<double>(element.terms);
-    if (m * u > 0.5) continue;  // so many terms of 16 bits may add up to anything
-    const auto expected = static_cast<double>(element.value);
-    // The sum in long double has an error of its own, and the factor covers the roundings of the bound.
-    const double of_sum = m * u / (1 - m * u) * element.size;
-    const double last = last_ulps * ulp(spec.dtype, std::fabs(expected) + of_sum);
-    const double bound = m <= 1 ? 0 : (of_sum + last) * (1 + 1e-9) + m * 0x1p-63 * element.size;
-    if (std::fabs(expected) + bound > largest_finite(spec.dtype)) continue;  // it may be infinite
-    const double value = got.at(i);
-    const auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - element.value));
-    const Deviation deviation{error == 0   ? 0
-                              : bound == 0 ? not_finite().of_bound
-                                           : error / bound,
-                              error, error / ulp(spec.dtype, expected)};
-    judgement.add(error <= bound ? Certainty::yes : Certainty::no, std::isfinite(error) ? deviation : not_finite(),
-                  [&] {
-                    return fmt::format("row {}, column {}, used {} times: {} for {:.9g}", i / scatter.columns,
-                                       i % scatter.columns, element.terms, value_text(spec.dtype, value), expected);
-                  });
-  }
-  if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "no row that has a bound"; });
-  return judgement;
+  Tensor grad = drawn_gradient(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill);
+  return table_gradient(spec, encoding, gen::values(spec.dtype, {table_rows(encoding), heads}, question.fill + 1),
+                        queries, keys, std::move(grad));
 }
 
 // Calls that use a row some thousand times; fewer where terms are added in 16 bits, so that sums have a bound.
@@ -319,8 +162,9 @@ Property scatter_gradient_property() {
   use_cases(property, uses(),
             of<Learned, RelativeBias, WindowBias>([](const Spec& spec, const auto& encoding) -> CheckOf<Question> {
               return [spec, encoding](Session& session, const Question& question) {
-                const Scatter scatter = scatter_of(spec, encoding, question);
-                return judge_scatter(spec, scatter, backward(session, spec, scatter.of, scatter.inputs, scatter.grad));
+                const TableGradient scatter = scatter_of(spec, encoding, question);
+                return judge_table_gradient(spec, scatter,
+                                            backward(session, spec, scatter.of, scatter.inputs, scatter.grad));
               };
             }));
   return property;

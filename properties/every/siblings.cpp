@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <span>
 
@@ -12,8 +11,8 @@
 #include "properties/every/at_once.hpp"
 #include "properties/every/call_sequences.hpp"
 #include "properties/gen/position.hpp"
-#include "properties/model/fractions.hpp"
 #include "properties/model/model.hpp"
+#include "properties/model/siblings.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -40,30 +39,6 @@ constexpr std::int64_t tokens_of_threads = 256;
 constexpr std::size_t calls_of_thread = 5;
 constexpr std::size_t least_rounds = 16;
 constexpr std::int64_t most_tokens = 64;
-
-// What other layers, or other models, of one program may ask for.
-std::vector<Variant> siblings_of(const Spec& spec) {
-  std::vector<Variant> siblings = model_of(spec)->siblings();
-  std::ranges::move(variants_by_fraction(spec), std::back_inserter(siblings));
-  const auto add = [&](std::string field, auto change) {
-    Spec changed = spec;
-    change(changed);
-    try {
-      validate(changed);
-      siblings.push_back({std::move(field), std::move(changed)});
-    } catch (const SpecError&) {
-      // No such spec.
-    }
-  };
-  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16, Dtype::float32, Dtype::float64}) {
-    if (dtype != spec.dtype)
-      add(fmt::format("dtype ({})", name_of(dtype)), [dtype](Spec& changed) { changed.dtype = dtype; });
-  }
-  // Right answers to these are those of the spec, so they come last: what is kept of others is not kept of them.
-  add("max_position", [](Spec& changed) { changed.max_position *= 2; });
-  add("max_position", [](Spec& changed) { changed.max_position -= (changed.max_position - changed.min_position) / 2; });
-  return siblings;
-}
 
 CasesOf<Together> cases_together() {
   CasesOf<Together> cases;

@@ -1,5 +1,7 @@
 #include "properties/model/attention_gradient.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,6 +17,7 @@
 namespace sextant {
 namespace {
 
+using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
@@ -298,6 +301,32 @@ class Group {
 GroupGradients gradients_of_group(const Spec& spec, AttentionOracle& oracle, const AttentionCase& request,
                                   const Tensor& grad, std::int64_t batch, std::int64_t kv) {
   return Group(spec, oracle, request, grad, batch, kv).gradients();
+}
+
+void judge_gradient(Judgement& judgement, const JudgedGradient& judged) {
+  const Tensor& got = judged.tensor;
+  for (std::size_t row = 0; row < judged.truths.size(); ++row) {
+    const GradientRow& truth = judged.truths[row];
+    const std::int64_t at = judged.first + static_cast<std::int64_t>(row);
+    for (std::size_t c = 0; c < truth.value.size(); ++c) {
+      const double value = got.at(at * got.shape[3] + static_cast<std::int64_t>(c));
+      const auto place = [&] {
+        return fmt::format("{}, batch row {}, head {}, token {}, channel {}", judged.name,
+                           at / got.shape[2] / got.shape[1], at / got.shape[2] % got.shape[1], at % got.shape[2], c);
+      };
+      if (!std::isfinite(value)) {
+        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        continue;
+      }
+      const Enclosure error = abs(Enclosure(value, reference::first_precision) - truth.value[c]);
+      const Enclosure bound(truth.bound[c], reference::first_precision);
+      const double expected = truth.value[c].upper();
+      const Deviation deviation = deviation_of(error, bound, ulp(got.dtype, expected));
+      judgement.add(reference::at_most(error, bound), deviation, [&] {
+        return fmt::format("{}: {}", place(), comparison_text(got.dtype, value, expected, deviation));
+      });
+    }
+  }
 }
 
 }  // namespace sextant

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
+#include "properties/engine/judgement.hpp"
 #include "properties/model/attention_oracle.hpp"
 
 namespace sextant {
@@ -26,5 +27,16 @@ struct GroupGradients {
 /// the bounds on an implementation's (docs/proofs/attention-gradient.md). `grad`, of q's shape, is that of the result.
 GroupGradients gradients_of_group(const Spec& spec, AttentionOracle& oracle, const AttentionCase& request,
                                   const Tensor& grad, std::int64_t batch, std::int64_t kv);
+
+/// A gradient that came back, and the rows of it that are judged: `first` and as many as there are truths.
+struct JudgedGradient {
+  const char* name;
+  const Tensor& tensor;
+  std::int64_t first;
+  const std::vector<GradientRow>& truths;
+};
+
+/// Takes in whether each of their elements is within its bound.
+void judge_gradient(Judgement& judgement, const JudgedGradient& judged);
 
 }  // namespace sextant

@@ -7,7 +7,7 @@
 #include "lib/spec/operation.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/model/attention_case.hpp"
-#include "subjects/operations.hpp"
+#include "properties/vectors/gradients.hpp"
 #include "subjects/table_order.hpp"
 
 namespace sextant::vectors {
@@ -55,25 +55,27 @@ class Replayed final : public Session {
   const Tensors& reply_;
 };
 
-// What a gradient does not depend on.
-Tensor other_values(const Tensor& grad) { return patterned(grad.dtype, grad.shape, 100); }
-
 Tensor answered(Session& session, const EncodingModel& model, Kind kind, const Call& call) {
-  if (kind != Kind::gradient) return model.ask(session, call);
-  const Tensor& grad = call.vectors[0];
-  return rotate_backward(session, model.spec(), other_values(grad), call.positions, grad);
+  return kind == Kind::gradient ? gradient(session, model, call) : model.ask(session, call);
 }
 
-// The inputs' own values are replaced: queries by small ones in every other drawing, so that every key counts.
+// What queries are multiplied by: by little in every other drawing, so that every key counts, and by much in one of
+// eight, so that scores are far from 0.
+double factor_of_queries(std::int64_t fill) {
+  if (fill % 2 == 0) return small_factor;
+  return fill % 8 == 7 ? large_factor : 1;
+}
+
+// The inputs' own values are replaced.
 void repeat_pattern(Call& call, const Operation operation) {
   const std::int64_t start = call.fill * 37 % pattern_length;
   std::int64_t which = 0;
   for (Tensor& tensor : call.vectors) {
     // Of 22 significant bits where the dtype has them: what goes through a narrower one shows.
     const double fine = size_of(tensor.dtype) > 2 ? fine_factor : 1;
-    const bool is_small = operation == Operation::attend && which == 0 && call.fill % 2 == 0;
+    const bool is_query = operation == Operation::attend && which == 0;
     tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length,
-                       fine * (is_small ? small_factor : 1));
+                       fine * (is_query ? factor_of_queries(call.fill) : 1));
   }
   for (std::optional<Tensor>* tensor : {&call.weight, &call.sinks}) {
     if (*tensor) {
@@ -113,7 +115,7 @@ bool can_ask(const EncodingModel& model, Kind kind) {
   switch (kind) {
     case Kind::plain: return true;
     case Kind::breaking: return is_list && signature.axes == 1 && !signature.axes_lead;
-    case Kind::gradient: return signature.operation == Operation::rotate && model.gradient_judge() != nullptr;
+    case Kind::gradient: return has_gradient(model);
     case Kind::nothing: return is_list && signature.operation != Operation::qk_norm_rope;
     case Kind::step:
     case Kind::padded: return signature.operation == Operation::attend;
@@ -155,6 +157,7 @@ Call call_of(const EncodingModel& model, const Ask& ask) {
   }
   Call call = model.accuracy_call(question);
   if (!breaking.empty()) call.positions = breaking;
+  if (ask.kind == Kind::gradient) call = with_gradient(model, std::move(call), ask.question.tokens);
   if (ask.kind == Kind::nothing) {
     call.positions.clear();
     for (Tensor& tensor : call.vectors) tensor = Tensor::zeros(tensor.dtype, {1, 0, 2, tensor.shape[3]});

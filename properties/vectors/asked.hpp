@@ -16,7 +16,7 @@ namespace sextant::vectors {
 enum class Kind : std::int64_t {
   plain,
   breaking,  ///< the positions where implementations break, unsorted and some twice, in place of the question's
-  gradient,  ///< of rotate
+  gradient,  ///< the backward pass
   nothing,   ///< a call of no tokens
   step,      ///< of attention: some of the last tokens alone, with the keys of all
   padded,    ///< of attention: rows of unequal lengths

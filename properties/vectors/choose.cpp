@@ -14,12 +14,17 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "lib/spec/operation.hpp"
+#include "properties/model/siblings.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/vectors/asked.hpp"
+#include "properties/vectors/candidates.hpp"
+#include "properties/vectors/gradients.hpp"
 #include "properties/vectors/maker.hpp"
 #include "properties/vectors/tolerances.hpp"
 #include "subjects/builtin.hpp"
 
+// Over 400 lines, since a claim by itself and two in one process are tried alike.
+//
 // Chooses the questions of the vectors and prints them as properties/vectors/chosen.def has them: of each claim that a
 // mutant is seen under, those that it takes to convict its mutants, the smallest first. Standard
 // error says who is left.
@@ -49,54 +54,6 @@ std::vector<Claim> claims(std::string_view part) {
     list[place->second].mutants.push_back(&mutant);
   }
   return list;
-}
-
-std::int64_t values_of(const EncodingModel& model, const Ask& ask) {
-  const Question& q = ask.question;
-  const Operation operation = signature_of(model.spec().encoding).operation;
-  std::int64_t vectors = q.tokens * q.batch;
-  if (operation == Operation::rotate || operation == Operation::qk_norm_rope) vectors *= q.heads;
-  if (operation == Operation::attend) vectors *= q.tokens;  // products
-  return vectors * std::max<std::int64_t>(model.judged_values(), 1);
-}
-
-// What is tried, in this order: a prompt and its steps, the positions that break things, then what
-// the model asks first.
-std::vector<Ask> candidates(const EncodingModel& model) {
-  const auto [first, last] = model.range();
-  std::vector<Ask> small;
-  const auto add = [&](Kind kind, Question question) {
-    question.position = std::clamp(question.position, first, last - 1);
-    question.tokens = std::min(question.tokens, std::max<std::int64_t>(last - question.position, 1));
-    if (can_ask(model, kind) && model.admits(question)) small.push_back({kind, question});
-  };
-  add(Kind::plain, {.position = 5, .tokens = 7, .batch = 2, .heads = 3, .fill = 1});
-  add(Kind::breaking, {.position = first, .tokens = 1, .heads = 1, .fill = 2});
-  add(Kind::plain, {.position = last - 3, .tokens = 3, .batch = 2, .heads = 5, .fill = 3, .order = 3});
-  add(Kind::gradient, {.position = 3, .tokens = 3, .batch = 2, .heads = 2, .fill = 4});
-  add(Kind::nothing, {.position = std::max<std::int64_t>(first, 0), .tokens = 1});
-  add(Kind::plain, {.position = 40, .tokens = 1, .heads = 2, .fill = 5});
-  add(Kind::plain, {.position = 9, .tokens = 1, .heads = 2, .fill = 6});
-  for (const std::int64_t fill : {9, 10, 11}) {
-    add(Kind::step, {.position = 3, .tokens = 7 + fill % 2, .batch = 2, .fill = fill});
-    add(Kind::padded, {.position = 0, .tokens = 9 + fill % 2, .batch = 3, .fill = fill + 3});
-  }
-  for (const std::int64_t fill : {801, 802}) {
-    add(Kind::step, {.position = 0, .tokens = 66, .batch = 2, .fill = fill});
-    add(Kind::padded, {.position = 1, .tokens = 34, .batch = 3, .fill = fill});
-  }
-  std::vector<Ask> others;
-  for (const Question& question : model.first_questions()) others.push_back({Kind::plain, question});
-  for (const auto& block : model.sweep(std::int64_t{1} << 18).blocks) others.push_back({Kind::plain, block.values});
-  if (can_ask(model, Kind::gradient)) {
-    for (const auto& [batch, tokens, heads] : {std::array{1, 2, 65}, {33, 2, 1}, {1, 1600, 1}})
-      others.push_back({Kind::gradient, {.position = 0, .tokens = tokens, .batch = batch, .heads = heads, .fill = 8}});
-  }
-  std::ranges::stable_sort(others, {}, [&](const Ask& ask) { return values_of(model, ask); });
-  small.insert(small.end(), others.begin(), others.end());
-  constexpr std::int64_t most = std::int64_t{1} << 19;
-  std::erase_if(small, [&](const Ask& ask) { return values_of(model, ask) > most; });
-  return small;
 }
 
 // Some elements of an answer that differ from another's: those furthest off, in ULP and as they are, and others spread
@@ -141,6 +98,70 @@ bool ignores_a_field(const Mutant& mutant) {
   return says("ignored") || says("unread") || says("not read") || says("whatever") || says("always");
 }
 
+// What is asked, and the right answer.
+struct Asked {
+  const EncodingModel& model;
+  const Ask& ask;
+  const Call& call;
+  Exchange& right;
+  Judge& judge;
+};
+
+void send_to(Session& session, const Exchange& earlier) {
+  try {
+    send(session, earlier.operation, earlier.inputs);
+  } catch (const SubjectFailure&) {
+    // A runner goes on to the next test.
+  }
+}
+
+// By one of these elements where they do.
+std::optional<Conviction> conviction(Session& session, const Asked& asked, const std::set<std::int64_t>& elements) {
+  Tensor& expected = asked.right.answer;
+  Tensor answer;
+  try {
+    const Tensors inputs = asked.right.inputs;
+    const Tensors reply = with_named_parts(asked.right.operation, send(session, asked.right.operation, inputs));
+    for (const auto& [name, tensor] : asked.right.inputs) {
+      if (inputs.at(name).data != tensor.data) return Conviction{};
+    }
+    for (const auto& [name, tensor] : asked.right.reply) {
+      const auto found = reply.find(name);
+      if (found == reply.end() || found->second.dtype != tensor.dtype || found->second.shape != tensor.shape)
+        return Conviction{};
+    }
+    answer = answer_of(asked.model, asked.ask.kind, asked.call, reply);
+  } catch (const SubjectFailure& failure) {
+    return failure.kind() == FailureKind::unsupported ? std::nullopt : std::optional(Conviction{});
+  }
+  if (asked.judge.values(asked.call, answer).within == reference::Certainty::yes) return std::nullopt;
+  std::vector<std::int64_t> suspects(elements.begin(), elements.end());
+  for (const std::int64_t element : suspects_of(answer, expected)) suspects.push_back(element);
+  for (const std::int64_t element : suspects) {
+    const double got = answer.at(element);
+    if (got == expected.at(element)) continue;
+    const auto tolerance = tolerance_of(asked.judge, asked.call, expected, element);
+    if (tolerance && !(std::fabs(got - expected.at(element)) <= *tolerance)) return Conviction{element};
+  }
+  return std::nullopt;
+}
+
+std::set<std::string> rows_of(const Mutant& mutant) {
+  std::set<std::string> rows;
+  for (std::size_t start = 0; start < mutant.row.size();) {
+    const std::size_t end = std::min(mutant.row.find(',', start), mutant.row.size());
+    rows.insert(mutant.row.substr(start, end - start));
+    start = end + 1;
+  }
+  return rows;
+}
+
+std::string line_of(const Ask& ask, const std::set<std::int64_t>& elements, const std::set<std::string>& rows) {
+  const Question& q = ask.question;
+  return fmt::format("ASK({}, {}, {}, {}, {}, {}, {}, \"{}\", \"{}\")\n", static_cast<int>(ask.kind), q.position,
+                     q.tokens, q.batch, q.heads, q.fill, q.order, fmt::join(elements, " "), fmt::join(rows, " "));
+}
+
 class Chooser {
  public:
   explicit Chooser(Claim& claim)
@@ -157,22 +178,29 @@ class Chooser {
 
   void choose(std::size_t most = std::numeric_limits<std::size_t>::max()) {
     alive_ = claim_.mutants;
-    // Of a backward pass, or between the modules of one process or its threads, a call tells nothing.
-    const auto is_out_of_reach = [&](const Mutant* mutant) {
-      const bool is_rotation = can_ask(*model_, Kind::gradient);
-      return mutant->begin != nullptr || mutant->name.find("threads") != std::string::npos ||
-             (mutant->name.find("gradient") != std::string::npos && !is_rotation);
-    };
+    // Between the modules of one process or its threads, a call under one claim tells nothing.
+    const auto is_out_of_reach = [](const Mutant* mutant) { return mutant->begin != nullptr; };
     std::ranges::copy_if(alive_, std::back_inserter(claim_.left), is_out_of_reach);
     std::erase_if(alive_, is_out_of_reach);
     const double longest = 3 + 0.8 * static_cast<double>(alive_.size());
     const double start = processor_seconds();
     for (const Ask& ask : candidates(*model_)) {
-      if (alive_.empty() || most-- == 0 || processor_seconds() - start > longest) break;
+      if (alive_.empty() || most == 0 || processor_seconds() - start > longest) break;
+      --most;
       try {
         try_ask(ask);
       } catch (const SubjectFailure& failure) {
         fmt::print(stderr, "{}: {}: {}\n", claim_.spec, text_of(*model_, ask), failure.what());
+      }
+    }
+    for (const std::vector<Ask>& asks : sequences(*model_)) {
+      if (alive_.empty() || most == 0) break;
+      try {
+        try_sequence(asks);
+      } catch (const SubjectFailure& failure) {
+        fmt::print(stderr, "{}: {}\n", claim_.spec, failure.what());
+        sequence_.clear();
+        sequence_lines_.clear();
       }
     }
     for (const Mutant* mutant : alive_) claim_.left.push_back(mutant);
@@ -185,47 +213,58 @@ class Chooser {
   void try_ask(const Ask& ask) {
     const Call call = call_of(*model_, ask);
     Exchange exchange = exchanged(*builtin_, *model_, ask.kind, call);
-    const auto judge = ask.kind == Kind::gradient ? model_->gradient_judge() : model_->judge();
+    const auto judge = ask.kind == Kind::gradient ? gradient_judge_of(*model_) : model_->judge();
     std::set<std::string> rows;
     std::set<std::int64_t> elements;
     bool is_needed = false;
     std::vector<const Mutant*> left;
     const std::vector<const Mutant*> asked = alive_;
     for (const Mutant* mutant : asked) {
-      const auto conviction = convicted(*mutant, ask, call, exchange, *judge, elements);
-      if (conviction && conviction->element && try_alone(*mutant, ask, call, exchange.answer, *conviction->element)) {
+      const auto found = convicted(*mutant, {*model_, ask, call, exchange, *judge}, elements);
+      if (found && found->element && try_alone(*mutant, ask, call, exchange.answer, *found->element)) {
         --claim_.convicted;  // counted there
         continue;
       }
-      if (!conviction) {
+      if (!found) {
         left.push_back(mutant);
         continue;
       }
       is_needed = true;
-      if (conviction->element) elements.insert(*conviction->element);
-      for (std::size_t start = 0; start < mutant->row.size();) {
-        const std::size_t end = std::min(mutant->row.find(',', start), mutant->row.size());
-        rows.insert(mutant->row.substr(start, end - start));
-        start = end + 1;
-      }
+      if (found->element) elements.insert(*found->element);
+      rows.merge(rows_of(*mutant));
     }
-    if (left.size() == asked.size()) return;
-    claim_.convicted += asked.size() - left.size();
-    alive_ = std::move(left);
-    if (!is_needed) return;
-    const Question& q = ask.question;
-    claim_.lines +=
-        fmt::format("ASK({}, {}, {}, {}, {}, {}, {}, \"{}\", \"{}\")\n", static_cast<int>(ask.kind), q.position,
-                    q.tokens, q.batch, q.heads, q.fill, q.order, fmt::join(elements, " "), fmt::join(rows, " "));
-    constexpr std::int64_t small = 8192;
-    if (values_of(*model_, ask) < small) before_.push_back({exchange.operation, exchange.inputs, {}, {}});
+    if (left.size() < asked.size()) {
+      claim_.convicted += asked.size() - left.size();
+      alive_ = std::move(left);
+    }
+    if (is_needed) {
+      for (const std::string& line : sequence_lines_) {
+        if (claim_.lines.find(line) == std::string::npos) claim_.lines += line;
+      }
+      claim_.lines += line_of(ask, elements, rows);
+      constexpr std::int64_t small = 8192;
+      if (size_of(*model_, ask) < small) before_.push_back({exchange.operation, exchange.inputs, {}, {}});
+    }
+    last_ = {std::move(exchange.operation), std::move(exchange.inputs), {}, {}};
+  }
+
+  // One after the other in one session, with nothing between.
+  void try_sequence(const std::vector<Ask>& asks) {
+    for (const Ask& ask : asks) {
+      try_ask(ask);
+      sequence_.push_back(std::move(last_));
+      sequence_lines_.push_back(line_of(ask, {}, {}));
+    }
+    sequence_.clear();
+    sequence_lines_.clear();
   }
 
   // Where a token of a long call is wrong by itself too, that is asked instead.
   bool try_alone(const Mutant& mutant, const Ask& ask, const Call& call, const Tensor& answer, std::int64_t element) {
     const Operation operation = signature_of(spec_.encoding).operation;
     constexpr std::int64_t few = 1024;
-    if (ask.kind != Kind::plain || answer.elements() <= few || axes_of(spec_.encoding) > 1) return false;
+    const bool is_one = ask.kind == Kind::plain && sequence_.empty();
+    if (!is_one || answer.elements() <= few || axes_of(spec_.encoding) > 1) return false;
     if (operation != Operation::encode && operation != Operation::rotate) return false;
     const std::int64_t width = answer.elements() / std::ssize(call.positions);
     const Ask alone{Kind::plain,
@@ -237,43 +276,16 @@ class Chooser {
     return is_convicted;
   }
 
-  std::optional<Conviction> convicted(const Mutant& mutant, const Ask& ask, const Call& call, Exchange& exchange,
-                                      Judge& judge, const std::set<std::int64_t>& elements) {
-    Tensor answer;
-    try {
-      const auto session = mutants::open(mutant.name)->open(spec_);
-      constexpr std::size_t recent = 2;
-      for (std::size_t i = before_.size() - std::min(before_.size(), recent); i < before_.size(); ++i) {
-        const Exchange& earlier = before_[i];
-        try {
-          send(*session, earlier.operation, earlier.inputs);
-        } catch (const SubjectFailure&) {
-        }
-      }
-      const Tensors inputs = exchange.inputs;
-      const Tensors reply = with_named_parts(exchange.operation, send(*session, exchange.operation, inputs));
-      for (const auto& [name, tensor] : exchange.inputs) {
-        if (inputs.at(name).data != tensor.data) return Conviction{};
-      }
-      for (const auto& [name, tensor] : exchange.reply) {
-        const auto found = reply.find(name);
-        if (found == reply.end() || found->second.dtype != tensor.dtype || found->second.shape != tensor.shape)
-          return Conviction{};
-      }
-      answer = answer_of(*model_, ask.kind, call, reply);
-    } catch (const SubjectFailure& failure) {
-      return failure.kind() == FailureKind::unsupported ? std::nullopt : std::optional(Conviction{});
+  std::optional<Conviction> convicted(const Mutant& mutant, const Asked& asked,
+                                      const std::set<std::int64_t>& elements) {
+    const auto session = mutants::open(mutant.name)->open(spec_);
+    constexpr std::size_t recent = 2;
+    const auto skipped = static_cast<std::ptrdiff_t>(before_.size() - std::min(before_.size(), recent));
+    for (const auto* list : {&before_, &sequence_}) {
+      for (auto earlier = list->begin() + (list == &before_ ? skipped : 0); earlier != list->end(); ++earlier)
+        send_to(*session, *earlier);
     }
-    if (judge.values(call, answer).within == reference::Certainty::yes) return std::nullopt;
-    std::vector<std::int64_t> suspects(elements.begin(), elements.end());
-    for (const std::int64_t element : suspects_of(answer, exchange.answer)) suspects.push_back(element);
-    for (const std::int64_t element : suspects) {
-      const double got = answer.at(element);
-      if (got == exchange.answer.at(element)) continue;
-      const auto tolerance = tolerance_of(judge, call, exchange.answer, element);
-      if (tolerance && !(std::fabs(got - exchange.answer.at(element)) <= *tolerance)) return Conviction{element};
-    }
-    return std::nullopt;
+    return conviction(*session, asked, elements);
   }
 
   Claim& claim_;
@@ -282,7 +294,95 @@ class Chooser {
   std::unique_ptr<Session> builtin_;
   std::vector<const Mutant*> alive_;
   std::vector<Exchange> before_;
+  Exchange last_;
+  std::vector<Exchange> sequence_;  // that come before what is tried
+  std::vector<std::string> sequence_lines_;
 };
+
+// A claim as mutants have it, else as JSON of every field.
+class ClaimTexts {
+ public:
+  explicit ClaimTexts(const std::vector<Claim>& list) {
+    for (const Claim& claim : list) texts_.emplace(to_json(parse_spec(claim.spec)), claim.spec);
+  }
+  const std::string& text_of(const std::string& json) { return texts_.emplace(json, json).first->second; }
+
+ private:
+  std::map<std::string, std::string> texts_;
+};
+
+// The order of claims in their file, as definitions.py has it.
+bool comes_before(const std::string& one, const std::string& other) {
+  const auto is_late = [](const std::string& spec) { return spec.find("\"bfloat16\"") == std::string::npos; };
+  return std::pair(is_late(one), one) < std::pair(is_late(other), other);
+}
+
+// A claim that is asked behind another one in one process, so that what is kept of that one shows.
+class Beside {
+ public:
+  Beside(const Mutant& mutant, std::string first, std::string second)
+      : mutant_(mutant), specs_{std::move(first), std::move(second)} {}
+
+  // The lines of both, where the mutant is convicted.
+  std::string chosen() {
+    for (const bool is_far : {false, true}) {
+      try {
+        if (const std::string lines = lines_of(is_far); !lines.empty()) return lines;
+      } catch (const SubjectFailure&) {
+        // Not of these claims.
+      }
+    }
+    return {};
+  }
+
+ private:
+  static Ask near_or_far(const EncodingModel& model, bool is_far) {
+    const auto [first, last] = model.range();
+    Question question{.position = std::clamp<std::int64_t>(5, first, last - 1), .tokens = 7, .batch = 2, .heads = 3};
+    if (is_far) question = {.position = std::max(first, last - 3), .tokens = 3, .batch = 2, .heads = 5, .order = 3};
+    question.tokens = std::min(question.tokens, last - question.position);
+    question.fill = is_far ? 3 : 1;
+    return {Kind::plain, question};
+  }
+
+  std::string lines_of(bool is_far) {
+    const std::vector<Spec> both{parse_spec(specs_[0]), parse_spec(specs_[1])};
+    const auto sessions = mutants::open(mutant_.name)->open_together(both);
+    std::string lines;
+    for (std::size_t which = 0; which < both.size(); ++which) {
+      const auto model = model_of(both[which]);
+      const Ask ask = near_or_far(*model, is_far);
+      const Call call = call_of(*model, ask);
+      const auto judge = model->judge();
+      Exchange right = exchanged(*builtin_subject()->open(both[which]), *model, ask.kind, call);
+      const auto found = conviction(*sessions[which], {*model, ask, call, right, *judge}, {});
+      if (found && which == 0) return {};  // alone it is right
+      if (which == 1 && !found) return {};
+      std::set<std::int64_t> elements;
+      if (found && found->element) elements.insert(*found->element);
+      lines += fmt::format("CLAIM(R\"({})\")\n{}", specs_[which],
+                           line_of(ask, elements, which == 1 ? rows_of(mutant_) : std::set<std::string>()));
+    }
+    return lines;
+  }
+
+  const Mutant& mutant_;
+  std::array<std::string, 2> specs_;
+};
+
+// Under its own claim and one with a field changed, whichever comes first in the file.
+bool is_convicted_beside(const Mutant& mutant, ClaimTexts& texts) {
+  for (const Variant& variant : siblings_of(parse_spec(mutant.spec))) {
+    if (variant.spec.dtype == Dtype::float64) continue;  // what mutants are made of is float32 code
+    std::string first = texts.text_of(to_json(parse_spec(mutant.spec)));
+    std::string second = texts.text_of(to_json(variant.spec));
+    if (comes_before(second, first)) std::swap(first, second);
+    const std::string lines = Beside(mutant, first, second).chosen();
+    fmt::print("{}", lines);
+    if (!lines.empty()) return true;
+  }
+  return false;
+}
 
 }  // namespace
 }  // namespace sextant::vectors
@@ -300,6 +400,7 @@ int main(int count, char** arguments) {
       });
     }
   }
+  ClaimTexts texts(list);
   // Fields that are not read are seen where they are others.
   std::vector<Claim> changed;
   std::map<std::string, std::size_t> places;
@@ -307,7 +408,7 @@ int main(int count, char** arguments) {
     for (const Mutant* mutant : claim.left) {
       if (!ignores_a_field(*mutant)) continue;
       for (const auto& variant : sextant::model_of(sextant::parse_spec(claim.spec))->variants()) {
-        const std::string spec = to_json(variant.spec);
+        const std::string spec = texts.text_of(to_json(variant.spec));
         const auto [place, is_new] = places.emplace(spec, changed.size());
         if (is_new) changed.push_back({.spec = spec, .mutants = {}});
         changed[place->second].mutants.push_back(mutant);
@@ -321,6 +422,13 @@ int main(int count, char** arguments) {
     Chooser(claim).choose_few();
     for (const Mutant* mutant : claim.mutants) {
       if (std::ranges::find(claim.left, mutant) == claim.left.end()) late.insert(mutant->name);
+    }
+  }
+  for (const Claim& claim : list) {
+    for (const Mutant* mutant : claim.left) {
+      if (mutant->begin != nullptr && mutant->threads == sextant::FunctionSubject::Threads::one &&
+          is_convicted_beside(*mutant, texts))
+        late.insert(mutant->name);
     }
   }
   std::size_t all = 0;

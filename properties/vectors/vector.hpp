@@ -65,9 +65,10 @@ struct Group {
 inline constexpr std::int64_t pattern_length = 251;
 std::vector<double> pattern();
 
-/// What they are multiplied by, exactly: by 1 or the first, and by 1 or the second.
+/// What they are multiplied by, exactly: by 1 or the first, and by 1, the second or the third.
 inline constexpr double fine_factor = 1 + 0x1p-14;
 inline constexpr double small_factor = 0x1p-6;
+inline constexpr double large_factor = 0x1p6;
 
 /// A tensor of these values, from number `from` on and over again, each times `factor`.
 Tensor patterned(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t from, double factor = 1);
