@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/kernels/arithmetic_probe_benchmark.hpp"
 #include "lib/kernels/roofline_ratio_benchmark.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -61,6 +62,7 @@ void run_paired(benchmark::State& state, const PairedBenchmark& paired, int thre
   omp_set_num_threads(threads);
   const std::function<void()> body = paired.prepare(memory);
   body();
+  const double fused_before = fused_operations_per_cycle(threads);
   std::vector<double> body_times;
   std::vector<double> roofline_times;
   for ([[maybe_unused]] auto _ : state) {
@@ -75,6 +77,7 @@ void run_paired(benchmark::State& state, const PairedBenchmark& paired, int thre
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(paired.bytes));
   const RooflineRatio found = roofline_ratio(roofline_times, body_times);
   state.counters["of_roofline"] = found.ratio;
+  state.counters["fused_per_cycle"] = std::min(fused_before, fused_operations_per_cycle(threads));
   if (std::isnan(found.ratio))
     state.SetLabel("of_roofline unknown: the roofline varies by " +
                    std::to_string(std::lround(100 * std::min(found.variation, 99.0))) + " %");

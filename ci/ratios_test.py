@@ -1,0 +1,53 @@
+"""What ci/ratios.py concludes: the ratio of a run, what it does not tell, and which losses there are."""
+
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from ratios import Case, comparison, ratio_text  # noqa: E402
+
+nan = float("nan")
+
+
+def case(*ratios, fused=2.0):
+    return Case([1e9] * len(ratios), list(ratios), [fused] * len(ratios))
+
+
+class Ratio(unittest.TestCase):
+    def test_the_median_and_its_spread(self):
+        self.assertEqual(ratio_text(case(0.5, 0.9, 0.6), 2.0), "0.60 (0.50-0.90)")
+
+    def test_unknown_where_half_of_the_repetitions_have_none(self):
+        self.assertEqual(ratio_text(case(nan, 0.5, nan, 0.5), 2.0), "unknown")
+        self.assertEqual(ratio_text(case(nan, 0.5, 0.5), 2.0), "0.50 (0.50-0.50)")
+
+    def test_shared_where_a_neighbour_takes_a_tenth_of_the_arithmetic(self):
+        self.assertEqual(ratio_text(case(0.5, fused=1.79), 2.0), "0.50 (0.50-0.50) shared")
+        self.assertEqual(ratio_text(case(0.5, fused=1.81), 2.0), "0.50 (0.50-0.50)")
+
+    def test_a_peer_has_no_ratio(self):
+        self.assertEqual(ratio_text(Case([1e9]), 2.0), "")
+
+
+class Comparison(unittest.TestCase):
+    def losses(self, old, new):
+        return comparison({"rope/threads:1": old}, {"rope/threads:1": new})[1]
+
+    def test_a_loss_is_of_more_than_a_twentieth(self):
+        self.assertEqual(self.losses(case(0.80), case(0.75)), ["rope/threads:1"])
+        self.assertEqual(self.losses(case(0.80), case(0.77)), [])
+        self.assertEqual(self.losses(case(0.80), case(0.99)), [])
+
+    def test_what_is_unknown_or_shared_is_not_judged(self):
+        self.assertEqual(self.losses(case(nan), case(0.1)), [])
+        self.assertEqual(self.losses(case(0.80), case(nan)), [])
+        self.assertEqual(self.losses(case(0.80), case(0.1, fused=1.0)), [])
+
+    def test_cases_of_one_run_alone_are_left_out(self):
+        text, losses = comparison({"rope/threads:1": case(0.5)}, {"xpos/threads:1": case(0.5)})
+        self.assertNotIn("rope", text)
+        self.assertEqual(losses, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
