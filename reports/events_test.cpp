@@ -220,7 +220,7 @@ TEST(Partial, IsSaidInEveryFormat) {
   for (const std::string& text :
        {write_terminal(report, Colour::none), write_markdown(report), write_html(report),
         write_html_matrix(std::vector<Report>{report, sample()}), write_sarif(report), write_json(report)}) {
-    EXPECT_NE(text.find("partial, 8 of 9 properties not judged"), std::string::npos) << text.substr(0, 400);
+    EXPECT_NE(text.find("8 of 9 properties not judged"), std::string::npos) << text.substr(0, 400);
   }
   EXPECT_NE(write_terminal(report, Colour::none).find("not judged, the run was cut short: beta, gamma"),
             std::string::npos);

@@ -152,7 +152,7 @@ std::string write_html(const Report& report) {
   data page;
   page.set("style", std::string(html_style));
   page.set("version", report.sextant_version);
-  page.set("headline", headline(report));
+  page.set("headline", capitalized(headline(report)));
   page.set("status", std::string(html_class_of(report)));
   List summary;
   for (const SummaryLine& line : summary_lines(report)) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <sstream>
+#include <utility>
 
 namespace sextant {
 namespace {
@@ -61,10 +62,12 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-std::string sentence(std::string text) {
+std::string capitalized(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text + ".";
+  return text;
 }
+
+std::string sentence(std::string text) { return capitalized(std::move(text)) + "."; }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string result;

@@ -12,6 +12,9 @@ std::string printable(std::string_view text);
 /// A path as the reference of a URI (RFC 3986): what is neither unreserved nor a separator is written in hexadecimal.
 std::string uri_of(std::string_view path);
 
+/// `text` with a capital letter first.
+std::string capitalized(std::string text);
+
 /// `text` as a sentence: a capital letter first and a full stop behind.
 std::string sentence(std::string text);
 

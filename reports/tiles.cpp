@@ -34,6 +34,8 @@ void add_causes(std::vector<Tile>& tiles, const Report& report) {
                      "of sines and cosines, the rotation by it, or the last rounding; told by {}.",
                      survey.stage_evidence == "oracle" ? "the oracle, given what the subject had at each stage"
                                                        : "how the error grows with the position")});
+  // Values of other frequencies, or of another rotation, meet no class and have no bits to speak of.
+  if (survey.measured_class.empty() && survey.stage != "angle") return;
   // Where the last rounding is all that is wrong, the angle has more bits than its effect shows.
   const bool tells_of_angle = survey.stage == "angle" || survey.stage == "frequency";
   if (tells_of_angle && survey.angle_bits && *survey.angle_bits > 0)

@@ -99,9 +99,17 @@ std::string picture(std::int64_t rows, std::int64_t columns, const Labels& label
   svg += fmt::format(R"(<image class="pixels" x="{}" y="{}" width="{}" height="{}" preserveAspectRatio="none" )"
                      R"(href="data:image/bmp;base64,{}"/>)",
                      left, top, chart_width - left, height, base64(bitmap(rows, columns, colour_at)));
+  const auto label_y = [&](const RowLabel& label) { return y_of(static_cast<double>(label.row) + 0.5) + 4; };
+  // The last stands; of the others those that are clear of their neighbours.
+  constexpr double clearance = 13;
+  double free_from = -clearance;
   for (const RowLabel& label : labels.rows) {
+    const bool is_last = &label == &labels.rows.back();
+    const double y = label_y(label);
+    if (!is_last && (y < free_from || y + clearance > label_y(labels.rows.back()))) continue;
+    free_from = y + clearance;
     svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", left - 8,
-                       y_of(static_cast<double>(label.row) + 0.5) + 4, escaped_xml(label.text));
+                       y, escaped_xml(label.text));
   }
   if (labels.mark) {
     const double y = y_of(static_cast<double>(labels.mark->row) + 1);
