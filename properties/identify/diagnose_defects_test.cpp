@@ -85,6 +85,12 @@ TEST(DiagnosedDefect, RotatesOverHeads) {
   EXPECT_EQ(said(with), "rotates over batch rows instead of tokens");
 }
 
+TEST(DiagnosedDefect, WrapsPositions) {
+  Arithmetic with;
+  with.position = [](const Place& place) { return static_cast<double>(place.given() % 4096); };
+  EXPECT_EQ(said(with), "positions wrap at 4096");
+}
+
 TEST(DiagnosedDefect, LeavesLowPositions) {
   Arithmetic with;
   with.position = [](const Place& place) { return std::floor(static_cast<double>(place.given()) / 4); };

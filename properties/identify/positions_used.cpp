@@ -153,7 +153,7 @@ bool are_angles_of(Dtype dtype, const std::vector<Turned>& calls, const Expected
   return true;
 }
 
-// The greatest position from which on all others are turned alike, or not at all: found among those that were asked.
+// The greatest position from which on all others are turned alike, not at all, or from 0 on again: found among those that were asked.
 std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& expected,
                            const std::function<bool(std::int64_t)>& is_right) {
   std::int64_t right = 0;
@@ -179,7 +179,10 @@ std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& exp
   const Way left{fmt::format("positions above {} are not rotated", right), [right](const PlaceInCall& place) {
                    return place.position > right ? 0.0 : static_cast<double>(place.position);
                  }};
-  for (const Way& way : {held, left}) {
+  const Way wrapped{fmt::format("positions wrap at {}", right + 1), [right](const PlaceInCall& place) {
+                      return static_cast<double>(place.position % (right + 1));
+                    }};
+  for (const Way& way : {held, left, wrapped}) {
     if (explains(way, calls, expected)) return way;
   }
   return std::nullopt;
