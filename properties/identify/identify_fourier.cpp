@@ -12,7 +12,7 @@ namespace {
 // The claim first, then it with another unit, order, first function or end of the coordinates.
 std::vector<Fourier> tries(const Fourier& claimed) {
   std::vector<Fourier> list{claimed};
-  const auto with = [&](auto Fourier::* field, auto value) {
+  const auto with = [&](auto Fourier::*field, auto value) {
     Fourier& tried = list.emplace_back(claimed);
     tried.*field = value;
   };

@@ -95,8 +95,7 @@ std::vector<Way> known_ways(std::int64_t first, std::int64_t rows) {
       shifted(-1),
       shifted(2),
       shifted(-2),
-      {"a token's place in the call is taken for its position",
-       [](std::int64_t, std::int64_t place) { return place; }},
+      {"a token's place in the call is taken for its position", [](std::int64_t, std::int64_t place) { return place; }},
       {"positions are taken to be consecutive from the call's first",
        [first](std::int64_t, std::int64_t place) { return first + place; }},
       {"rows are read from the table's end: position 0 has the last",
@@ -155,8 +154,7 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
   std::vector<std::int64_t> positions;
   for (std::int64_t token = claim.min_position; token < tokens; ++token) positions.push_back(token);
   const std::int64_t count = std::ssize(positions);
-  const Tensor answer =
-      sextant::bias(session, claim, positions, positions, numbered(claim.dtype, rows, columns));
+  const Tensor answer = sextant::bias(session, claim, positions, positions, numbered(claim.dtype, rows, columns));
   const auto seen = [&](std::int64_t query, std::int64_t key) {
     return row_of([&](std::int64_t head) { return answer.at((head * count + query) * count + key); }, columns);
   };
@@ -191,7 +189,8 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
     for (std::int64_t q = 0; q < count && found.faults.empty(); ++q) {
       for (std::int64_t k = 0; k < count && found.faults.empty(); ++k) {
         const auto row = seen(q, k);
-        const std::int64_t right = *claimed(positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]);
+        const std::int64_t right =
+            *claimed(positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]);
         if (row == right) continue;
         blame(found, row ? fmt::format("query {} and key {} have row {} of the weight, where the claim has row {}",
                                        positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)],

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/fitted_answers.hpp"
@@ -155,8 +156,11 @@ class SinusoidalIdentifier {
     take_offset();
     name_series();
     if (!found_.spec) name_other_units();
-    if (!found_.spec && found_.faults.empty()) {
-      if (auto words = odd_frequencies(turns_, claimed_frequencies()))
+    // Of more than half a turn a step nothing is measured.
+    const std::vector<double> claimed = claimed_frequencies();
+    const bool are_measured = std::ranges::all_of(claimed, [](double w) { return std::fabs(w) < std::numbers::pi; });
+    if (!found_.spec && found_.faults.empty() && are_measured) {
+      if (auto words = odd_frequencies(turns_, claimed))
         found_.faults.emplace_back(std::move(*words), DiagnosedStage::frequency);
     }
     if (!found_.spec) tell_frequencies();

@@ -179,9 +179,8 @@ std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& exp
   const Way left{fmt::format("positions above {} are not rotated", right), [right](const PlaceInCall& place) {
                    return place.position > right ? 0.0 : static_cast<double>(place.position);
                  }};
-  const Way wrapped{fmt::format("positions wrap at {}", right + 1), [right](const PlaceInCall& place) {
-                      return static_cast<double>(place.position % (right + 1));
-                    }};
+  const Way wrapped{fmt::format("positions wrap at {}", right + 1),
+                    [right](const PlaceInCall& place) { return static_cast<double>(place.position % (right + 1)); }};
   for (const Way& way : {held, left, wrapped}) {
     if (explains(way, calls, expected)) return way;
   }

@@ -108,8 +108,8 @@ std::string picture(std::int64_t rows, std::int64_t columns, const Labels& label
     const double y = label_y(label);
     if (!is_last && (y < free_from || y + clearance > label_y(labels.rows.back()))) continue;
     free_from = y + clearance;
-    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", left - 8,
-                       y, escaped_xml(label.text));
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", left - 8, y,
+                       escaped_xml(label.text));
   }
   if (labels.mark) {
     const double y = y_of(static_cast<double>(labels.mark->row) + 1);
