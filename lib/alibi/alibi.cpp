@@ -1,16 +1,20 @@
 #include "lib/alibi/alibi.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
+#include <span>
 
 #include "lib/alibi/rows.hpp"
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/correct_rounding.hpp"
 #include "lib/kernels/exact_sum.hpp"
-#include "lib/kernels/parallel.hpp"
+#include "lib/kernels/relative_range.hpp"
+#include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
@@ -130,40 +134,60 @@ void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span
   check_bytes(function, out, elements_of(std::vector<std::int64_t>{encoding_.num_heads, queries, keys}), dtype);
   check_range(function, query_positions);
   check_range(function, key_positions);
+  // Positions that a call may have, the few beyond which differences may reach left to the other way.
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  if (const auto range = short_range(query_positions, key_positions);
+      range && encoding_.form == AlibiForm::distance && queries > 3 && range->first >= -limit && range->last <= limit) {
+    // The row of position 0, for every key - query, has the bias of every query.
+    std::vector<std::int64_t> relative(static_cast<std::size_t>(range->count()));
+    std::iota(relative.begin(), relative.end(), range->first);
+    const Tensor lists = bias(std::vector<std::int64_t>{0}, relative, dtype);
+    write_from_lists(*range, encoding_.num_heads, query_positions, key_positions, dtype, lists.data.data(), out.data());
+    return;
+  }
   const std::size_t width = size_of(dtype);
   // Within 2^52 a distance is a double, and the kernel's.
   const auto is_near = [](std::int64_t position) { return std::abs(position) <= std::int64_t{1} << 52; };
   const bool near = std::ranges::all_of(query_positions, is_near) && std::ranges::all_of(key_positions, is_near);
   const std::vector<double> key_numbers(key_positions.begin(), key_positions.end());
-  parallel_for(encoding_.num_heads * queries, encoding_.num_heads * queries * keys, [&](std::int64_t row) {
+  const Rows rows{dtype, out.data(), encoding_.num_heads * queries, keys, keys};
+  write_rows(rows, [&](std::int64_t row, std::byte* place, LineWriter& writer) {
     const Slope& slope = slopes_[static_cast<std::size_t>(row / queries)];
     const std::int64_t query = query_positions[static_cast<std::size_t>(row % queries)];
-    std::byte* out_row = out.data() + static_cast<std::size_t>(row * keys) * width;
+    // A row is made some keys at a time, in a buffer that stays in the first-level cache unless it is the table itself.
+    constexpr std::int64_t together = 1024;
+    alignas(64) std::array<std::byte, together * sizeof(double)> buffer;
     std::vector<Stretch> open;
-    if (near) {
-      using Kind = AlibiSlope::Kind;
-      const Kind kind = is_power(slope) ? Kind::power_of_two : is_double(slope) ? Kind::other_double : Kind::irrational;
-      fill_alibi_row({dtype,
-                      {kind, slope.high, slope.low},
-                      encoding_.mask,
-                      encoding_.form,
-                      static_cast<double>(query),
-                      key_numbers,
-                      out_row},
-                     open);
-    } else {
-      open.push_back({0, keys});
-    }
-    for (const Stretch& stretch : open) {
-      for (std::int64_t i = stretch.first; i < stretch.end; ++i) {
-        const std::int64_t key = key_positions[static_cast<std::size_t>(i)];
-        double value = -std::numeric_limits<double>::infinity();
-        if (encoding_.mask == Mask::symmetric || key <= query) {
-          const std::int64_t distance = key <= query ? query - key : key - query;
-          value = product(slope, encoding_.form == AlibiForm::key_index ? key : -distance, dtype);
-        }
-        store(dtype, value, out_row + static_cast<std::size_t>(i) * width);
+    for (std::int64_t first = 0; first < keys; first += together) {
+      const std::int64_t count = std::min(together, keys - first);
+      std::byte* const there = place + static_cast<std::size_t>(first) * width;
+      std::byte* const made = writer.caching() == Caching::kept ? there : buffer.data();
+      const auto numbers =
+          std::span(key_numbers).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+      open.clear();
+      if (near) {
+        using Kind = AlibiSlope::Kind;
+        const Kind kind = is_power(slope)    ? Kind::power_of_two
+                          : is_double(slope) ? Kind::other_double
+                                             : Kind::irrational;
+        const AlibiSlope of_head{kind, slope.high, slope.low};
+        const auto number = static_cast<double>(query);
+        fill_alibi_row({dtype, of_head, encoding_.mask, encoding_.form, number, numbers, made}, open);
+      } else {
+        open.push_back({0, count});
       }
+      for (const Stretch& stretch : open) {
+        for (std::int64_t i = stretch.first; i < stretch.end; ++i) {
+          const std::int64_t key = key_positions[static_cast<std::size_t>(first + i)];
+          double value = -std::numeric_limits<double>::infinity();
+          if (encoding_.mask == Mask::symmetric || key <= query) {
+            const std::int64_t distance = key <= query ? query - key : key - query;
+            value = product(slope, encoding_.form == AlibiForm::key_index ? key : -distance, dtype);
+          }
+          store(dtype, value, made + static_cast<std::size_t>(i) * width);
+        }
+      }
+      writer.write(there, made, static_cast<std::size_t>(count) * width);
     }
   });
 }

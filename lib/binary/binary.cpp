@@ -37,10 +37,17 @@ void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& 
     }
     for_each_row(out, [&](std::int64_t row, std::byte* place) {
       auto rest = static_cast<std::uint64_t>(positions[static_cast<std::size_t>(row)]);
-      std::int64_t left = encoding_.dim;
-      for (; left >= together; left -= together, rest >>= together, place += sizeof eights[0])
-        std::memcpy(place, eights[rest & 0xFF].data(), sizeof eights[0]);
-      for (std::int64_t i = 0; i < left; ++i) put(place, i, eights[rest & 0xFF][static_cast<std::size_t>(i)]);
+      if (encoding_.dim < together) {
+        for (std::int64_t i = 0; i < encoding_.dim; ++i)
+          put(place, i, eights[rest & 0xFF][static_cast<std::size_t>(i)]);
+        return;
+      }
+      // The last eight digits may overlap with those before.
+      const std::int64_t last = encoding_.dim - together;
+      const auto end = static_cast<std::size_t>(last) * sizeof(Bits);
+      std::memcpy(place + end, eights[rest >> last].data(), sizeof eights[0]);
+      for (std::size_t i = 0; i < end; i += sizeof eights[0], rest >>= together)
+        std::memcpy(place + i, eights[rest & 0xFF].data(), sizeof eights[0]);
     });
   });
 }

@@ -20,7 +20,8 @@ namespace sextant::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Twelve fused operations a round, each on a value of its own, which no other has: more than the latency of one times the ports.
+// Twelve fused operations a round, each on a value of its own, which no other has: more than the latency of one times
+// the ports.
 float FuseIndependently(int rounds) {
   const hn::ScalableTag<float> d;
   const auto factor = hn::Set(d, 0.5F);

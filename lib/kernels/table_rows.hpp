@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/parallel.hpp"
 #include "lib/numeric/rounding.hpp"
 
@@ -31,6 +32,26 @@ void for_each_row(const Rows& out, Body body) {
   parallel_for((out.rows + chunk - 1) / chunk, out.rows * out.width, [&](std::int64_t i) {
     for (std::int64_t row = i * chunk; row < std::min(out.rows, (i + 1) * chunk); ++row)
       body(row, out.data + static_cast<std::size_t>(row * row_bytes));
+  });
+}
+
+/// body(row, where it begins, writer) for every row of the view, as for_each_row, where the body hands the whole row on
+/// to that LineWriter: past the caches where the table is larger than those.
+template <class Body>
+void write_rows(const Rows& out, Body body) {
+  const auto element = static_cast<std::int64_t>(size_of(out.dtype));
+  const std::int64_t row_bytes = element * std::max<std::int64_t>(1, out.row_stride);
+  // Rows of a few lines with gaps between them have little but begun lines, which are not to be streamed.
+  const bool has_lines = out.row_stride == out.width || out.width * element >= 1024;
+  const Caching caching = has_lines ? caching_of(out.rows * row_bytes) : Caching::kept;
+  // A writer finishes once a chunk, which waits for memory if it streams.
+  const std::int64_t chunk_bytes = std::int64_t{1} << (caching == Caching::streamed ? 18 : 17);
+  const std::int64_t chunk = std::max<std::int64_t>(1, chunk_bytes / row_bytes);
+  parallel_for((out.rows + chunk - 1) / chunk, out.rows * out.width, [&](std::int64_t i) {
+    LineWriter writer(caching);
+    for (std::int64_t row = i * chunk; row < std::min(out.rows, (i + 1) * chunk); ++row)
+      body(row, out.data + static_cast<std::size_t>(row * row_bytes), writer);
+    writer.finish();
   });
 }
 
@@ -60,7 +81,8 @@ void put(std::byte* place, std::int64_t index, Bits bits) {
   std::memcpy(place + static_cast<std::size_t>(index) * sizeof bits, &bits, sizeof bits);
 }
 
-/// `count` elements of the same bits from `place` on, at any alignment.
+/// `count` elements of the same bits from `place` on, at any alignment. Through the caches: rows of one value are
+/// stores of whole lines one after the other, the faster where measured.
 template <class Bits>
 void put_copies(std::byte* place, std::int64_t count, Bits bits) {
   constexpr std::int64_t per_line = 64 / sizeof(Bits);

@@ -43,9 +43,9 @@ void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tenso
         fmt::format("out: dtype {}, that of the weight is {}", name_of(out.dtype), name_of(weight.dtype)));
   check(function, positions);
   const std::size_t bytes = static_cast<std::size_t>(encoding_.dim) * size_of(weight.dtype);
-  for_each_row(out, [&](std::int64_t row, std::byte* place) {
-    std::memcpy(place, weight.data.data() + static_cast<std::size_t>(positions[static_cast<std::size_t>(row)]) * bytes,
-                bytes);
+  write_rows(out, [&](std::int64_t row, std::byte* place, LineWriter& writer) {
+    const auto position = static_cast<std::size_t>(positions[static_cast<std::size_t>(row)]);
+    writer.write(place, weight.data.data() + position * bytes, bytes);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "lib/kernels/checks.hpp"
@@ -11,6 +12,7 @@
 #include "lib/kernels/exact_columns.hpp"
 #include "lib/kernels/exact_sum.hpp"
 #include "lib/kernels/parallel.hpp"
+#include "lib/kernels/relative_range.hpp"
 #include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
@@ -78,24 +80,6 @@ std::int64_t border(const Curve& curve, std::int64_t step, std::int64_t steps) {
   return *found;
 }
 
-// From the least to the greatest key - query.
-struct Range {
-  std::int64_t first;
-  std::int64_t last;
-};
-
-// The range where each key follows its neighbour and the queries are so near to each other that the range is no longer
-// than three rows.
-std::optional<Range> short_range(std::span<const std::int64_t> queries, std::span<const std::int64_t> keys) {
-  if (queries.empty() || keys.empty()) return std::nullopt;
-  for (std::size_t i = 1; i < keys.size(); ++i) {
-    if (keys[i] != keys[i - 1] + 1) return std::nullopt;
-  }
-  const auto [least, greatest] = std::ranges::minmax(queries);
-  if (greatest - least > 2 * std::ssize(keys)) return std::nullopt;
-  return Range{keys.front() - greatest, keys.back() - least};
-}
-
 // [queries, keys] of one head.
 struct HeadGradient {
   const Tensor* grad;
@@ -109,13 +93,13 @@ struct HeadGradient {
 // Neighbouring keys: the gradient of each row is added to the columns of its distances, one after the other, and each
 // distance's sum then to that of its bucket, sum_of(distance).
 template <class SumOf>
-void add_by_distance(const Range& range, std::span<const std::int64_t> query_positions, std::int64_t first_key,
+void add_by_distance(const RelativeRange& range, std::span<const std::int64_t> query_positions, std::int64_t first_key,
                      const HeadGradient& gradient, SumOf sum_of) {
   const Tensor& grad = *gradient.grad;
   const auto column_of = [&](std::int64_t query) {
     return first_key - query_positions[static_cast<std::size_t>(query)] - range.first;
   };
-  ExactColumns columns(range.last - range.first + 1);
+  ExactColumns columns(range.count());
   for (std::int64_t query = 0; query < gradient.queries; ++query) {
     const std::byte* row = grad.data.data() + static_cast<std::size_t>(gradient.index(query, 0)) * size_of(grad.dtype);
     columns.add(grad.dtype, row, column_of(query), gradient.keys);
@@ -206,7 +190,7 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
     };
     if (const auto range = short_range(query_positions, key_positions)) {
       // Neighbouring keys: each row is a part of the head's values in the order of key - query.
-      const std::int64_t distances = range->last - range->first + 1;
+      const std::int64_t distances = range->count();
       std::vector<Bits> in_order(static_cast<std::size_t>(heads * distances));
       for (std::int64_t i = 0; i < distances; ++i) {
         const std::int64_t own = bucket(range->first + i);
@@ -215,12 +199,8 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
               by_head[static_cast<std::size_t>(head * encoding_.num_buckets + own)];
         }
       }
-      parallel_for(heads * queries, heads * queries * keys, [&](std::int64_t row) {
-        const std::int64_t first =
-            key_positions.front() - query_positions[static_cast<std::size_t>(row % queries)] - range->first;
-        std::memcpy(place(row / queries, row % queries), in_order.data() + row / queries * distances + first,
-                    static_cast<std::size_t>(keys) * sizeof(Bits));
-      });
+      write_from_lists(*range, heads, query_positions, key_positions, weight.dtype,
+                       std::as_bytes(std::span(in_order)).data(), out.data());
       return;
     }
     parallel_for(queries, heads * queries * keys, [&](std::int64_t query) {

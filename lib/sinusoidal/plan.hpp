@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/kernels/frequency_pieces.hpp"
+#include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/step_rotations.hpp"
 #include "lib/numeric/rounding.hpp"
 #include "lib/spec/spec.hpp"
@@ -37,9 +38,6 @@ struct SinusoidalPlan {
 /// The plan of an encoding whose counts are of that unit. @throws SpecError if it is outside of its domain, TargetError
 /// as targets.hpp says.
 SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding, const CountUnit& unit = {});
-
-/// Whether a table's rows pass by the cache.
-enum class Caching { kept, streamed };
 
 /// The rows [first_row, last_row) of a call. Their positions, position_offset included, are list[row] + offset, or
 /// first + row * step where there is no list.

@@ -31,12 +31,6 @@ void clear_padding(const Rows& out) {
   });
 }
 
-// Tables larger than this, about what a core has for itself, are written past the caches: stores of lines that are not
-// there would first read them, and rows that go to both sides of an anchor are not foreseen, which costs three quarters
-// of the rate. A constant, because what the C library tells of the caches is, on processors of several chiplets, the
-// sum over all of them.
-constexpr std::int64_t written_past_caches = std::int64_t{1} << 21;
-
 void check_position(std::int64_t position, std::int64_t offset) {
   // The offset is within 2^53, so that the sum does not overflow once the position is within 2^54.
   if (position < -position_limit || position > position_limit || std::abs(position + offset) > position_limit) {
@@ -79,8 +73,7 @@ void encode_rows(const SinusoidalPlan& plan, Strip whole) {
 
 Strip strip_of(const Rows& out, Rounding rounding) {
   const auto bytes = out.rows * out.row_stride * static_cast<std::int64_t>(size_of(out.dtype));
-  return {
-      nullptr, 0, 0, 0, 0, out.rows, out, rounding, bytes > written_past_caches ? Caching::streamed : Caching::kept};
+  return {nullptr, 0, 0, 0, 0, out.rows, out, rounding, caching_of(bytes)};
 }
 
 }  // namespace

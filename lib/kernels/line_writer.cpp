@@ -1,0 +1,92 @@
+#include "lib/kernels/line_writer.hpp"
+
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/kernels/line_writer.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Copies whole lines to an aligned destination, past the caches.
+void StreamWholeLines(std::byte* destination, const std::byte* source, std::size_t bytes) {
+#if HWY_TARGET == HWY_SCALAR
+  std::memcpy(destination, source, bytes);
+#else
+  const hn::CappedTag<std::uint8_t, 64> d;
+  const auto* from = reinterpret_cast<const std::uint8_t*>(source);
+  auto* to = reinterpret_cast<std::uint8_t*>(destination);
+  for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+#endif
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sextant {
+namespace {
+
+HWY_EXPORT(StreamWholeLines);
+
+void stream_lines(std::byte* destination, const std::byte* source, std::size_t bytes) {
+  if (bytes > 0) HWY_DYNAMIC_DISPATCH(StreamWholeLines)(destination, source, bytes);
+}
+
+}  // namespace
+
+void LineWriter::put_begun_line() {
+  if (next_ == nullptr) return;
+  const std::size_t filled = reinterpret_cast<std::uintptr_t>(next_) % line_bytes;
+  if (filled > start_) std::memcpy(next_ - (filled - start_), line_.data() + start_, filled - start_);
+}
+
+// Adds to the begun line what belongs to it, and hands that on if it is full. How many bytes it took.
+std::size_t LineWriter::complete_line(std::byte* destination, const std::byte* source, std::size_t bytes) {
+  const std::size_t filled = reinterpret_cast<std::uintptr_t>(destination) % line_bytes;
+  if (destination != next_) {
+    put_begun_line();
+    start_ = filled;
+  }
+  next_ = destination + bytes;
+  if (filled == 0) return 0;
+  const std::size_t taken = std::min(bytes, line_bytes - filled);
+  std::memcpy(line_.data() + filled, source, taken);
+  if (filled + taken < line_bytes) return taken;
+  if (start_ == 0) {
+    stream_lines(destination - filled, line_.data(), line_bytes);
+  } else {
+    std::memcpy(destination - (filled - start_), line_.data() + start_, line_bytes - start_);
+  }
+  start_ = 0;
+  return taken;
+}
+
+void LineWriter::write(std::byte* destination, const std::byte* source, std::size_t bytes) {
+  if (bytes == 0 || destination == source) return;
+  if (caching_ == Caching::kept) {
+    std::memcpy(destination, source, bytes);
+    return;
+  }
+  const std::size_t taken = complete_line(destination, source, bytes);
+  const std::size_t whole = (bytes - taken) / line_bytes * line_bytes;
+  stream_lines(destination + taken, source + taken, whole);
+  if (taken + whole < bytes) std::memcpy(line_.data(), source + taken + whole, bytes - taken - whole);
+}
+
+void LineWriter::finish() {
+  if (caching_ == Caching::kept) return;
+  put_begun_line();
+  next_ = nullptr;
+  hwy::FlushStream();
+}
+
+}  // namespace sextant
+#endif
