@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "lib/numeric/ulp.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/gen/values.hpp"
+#include "properties/suites/asked.hpp"
+#include "properties/suites/compare.hpp"
+#include "properties/suites/suite.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::suites {
+namespace {
+
+Positions from_to(std::int64_t first, std::int64_t end) {
+  Positions list;
+  for (std::int64_t position = first; position < end; ++position) list.push_back(position);
+  return list;
+}
+
+// Drawn below `end`.
+Positions drawn(std::int64_t count, std::int64_t end, std::int64_t fill) {
+  Positions list;
+  for (std::int64_t i = 0; i < count; ++i) list.push_back(static_cast<std::int64_t>(gen::word(fill, i) >> 1) % end);
+  return list;
+}
+
+using Compare = std::function<Outcome(const Tensor& got, const Tensor& expected)>;
+
+Compare within(double relative, double absolute) {
+  return [=](const Tensor& got, const Tensor& expected) { return close(got, expected, {relative, absolute}); };
+}
+Outcome by_default(const Tensor& got, const Tensor& expected) {
+  return close(got, expected, default_tolerance(expected.dtype));
+}
+
+// One comparison of a suite: so many in a dtype.
+struct InDtype {
+  Dtype dtype;
+  Compare compare;
+};
+using Calls = std::vector<Rotated>;
+using Ask = std::function<Outcome(const Subject& subject, const Spec& claim)>;
+
+// Every call in every dtype against `expected`.
+Ask every(std::vector<InDtype> dtypes, Calls calls, Tensor (Asked::*expected)(const Rotated&)) {
+  return [=](const Subject& subject, const Spec& claim) -> Outcome {
+    for (const InDtype& in : dtypes) {
+      Asked asked(subject, claim, in.dtype);
+      for (const Rotated& call : calls) {
+        if (Outcome outcome = in.compare(asked.got(call), (asked.*expected)(call)); !outcome.passes) return outcome;
+      }
+    }
+    return {};
+  };
+}
+
+// flash-attention's: twice what adding and taking off 0.3 changes.
+Outcome close_by_rounding(const Tensor& got, const Tensor& expected) {
+  double most = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double y = expected.at(i);
+    most = std::max(most, std::fabs(round_to(expected.dtype, round_to(expected.dtype, y + 0.3) - 0.3) - y));
+  }
+  return close(got, expected, {1e-3, 2 * most});
+}
+
+// rope(rope(x, 100 + i), 67) and rope(x, 167 + i).
+Outcome group_law(const Subject& subject, const Spec& claim) {
+  Asked asked(subject, claim, Dtype::float32);
+  const Tensor x = asked.values({{from_to(0, 73)}, 4});
+  const Tensor once = asked.got(x, asked.positions({{from_to(100, 173)}, 4}));
+  const Tensor twice = asked.got(once, asked.positions({{Positions(73, 67)}, 4}));
+  return close_in_mean(twice, asked.got(x, asked.positions({{from_to(167, 240)}, 4})), 1e-4);
+}
+
+Outcome same_twice(const Subject& subject, const Spec& claim) {
+  const Rotated call{{from_to(0, 99), from_to(99, 198), from_to(204, 303)}, 4};
+  Asked asked(subject, claim, Dtype::float16);
+  return close(asked.got(call), asked.got(call), {1e-3, 1e-3});
+}
+
+Outcome of_short_calls(const Subject& subject, const Spec& claim) {
+  const Rotated call{{from_to(0, 16)}, 4};
+  Asked asked(subject, claim, Dtype::bfloat16);
+  const Tensor got = asked.got(call);
+  const Tensor expected = asked.usual(call);
+  return all_of({close(got, expected, {1e-2, 1e-2}), close_in_direction(got, expected, 0.999)});
+}
+
+Outcome of_mlx(const Subject& subject, const Spec& claim) {
+  const Rotated small{{from_to(0, 4), from_to(3, 7)}, 8};
+  for (const auto& [dtype, most] : {std::pair{Dtype::float32, 1e-6}, {Dtype::float16, 1e-3}, {Dtype::bfloat16, 1e-2}}) {
+    Asked asked(subject, claim, dtype);
+    if (Outcome outcome = close(asked.got(small), asked.usual(small), {0, most}); !outcome.passes) return outcome;
+  }
+  const Rotated large{{from_to(0, 8192)}, 1};
+  Asked wide(subject, claim, Dtype::float32);
+  if (Outcome outcome = close(wide.got(large), wide.usual(large), {0, 5e-3}); !outcome.passes) return outcome;
+  const Rotated far{{from_to(5000, 5024)}, 2};
+  Asked narrow(subject, claim, Dtype::bfloat16);
+  return close(narrow.got(far), narrow.usual(far), {0, 1e-1});
+}
+
+// Scalars alone.
+Outcome of_torchtune(const Subject& subject, const Spec& claim) {
+  const Rotated call{{from_to(0, 2048)}, 2};
+  Asked asked(subject, claim, Dtype::float32);
+  const auto scalars = [](const Tensor& tensor) {
+    Tensor three = Tensor::zeros(Dtype::float64, {3});
+    double sum = 0;
+    double most = tensor.at(0);
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      sum += tensor.at(i);
+      most = std::max(most, tensor.at(i));
+    }
+    three.set(0, sum / static_cast<double>(tensor.elements()));
+    three.set(1, sum);
+    three.set(2, most);
+    return three;
+  };
+  return close(scalars(asked.got(call)), scalars(asked.usual(call)), {1e-5, 1e-4});
+}
+
+// The frequencies, which are the angles at position 1, against their first five digits.
+Outcome frequencies_of_five_digits(const Subject& subject, const Spec& claim) {
+  Asked asked(subject, claim, Dtype::float32);
+  const Rope& rope = *held<Rope>(asked.spec());
+  Tensor ones = Tensor::zeros(Dtype::float32, {1, 1, 1, rope.head_dim});
+  for (std::int64_t pair = 0; pair < pairs(rope); ++pair) ones.set(channels_of_pair(rope, rope.pairing, pair).first, 1);
+  const auto angles = [&](const Tensor& turned) {
+    Tensor list = Tensor::zeros(Dtype::float32, {pairs(rope)});
+    for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+      const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+      list.set(pair, std::atan2(turned.at(to.second), turned.at(to.first)));
+    }
+    return list;
+  };
+  Tensor golden = angles(rotate(*usual_implementation()->open(asked.spec()), asked.spec(), ones, Positions{1}));
+  for (std::int64_t i = 0; i < golden.elements(); ++i) {
+    const double value = golden.at(i);
+    if (value == 0) continue;
+    const double place = std::pow(10, std::floor(std::log10(std::fabs(value))) - 4);
+    golden.set(i, std::round(value / place) * place);
+  }
+  return by_default(angles(asked.got(ones, Positions{1})), golden);
+}
+
+// A prefix of a long call is the short call; with linear scaling position 10 p is position p without.
+Outcome of_scaling(const Subject& subject, const Spec& claim) {
+  Asked asked(subject, claim, Dtype::float32);
+  const Tensor x = asked.values({{from_to(0, 768)}, 2});
+  const Tensor whole = asked.got(x, asked.positions({{from_to(0, 768)}, 2}));
+  Tensor first = Tensor::zeros(x.dtype, {1, 10, x.shape[2], x.shape[3]});
+  Tensor start = first;
+  std::copy_n(x.data.begin(), first.data.size(), first.data.begin());
+  std::copy_n(whole.data.begin(), start.data.size(), start.data.begin());
+  const Outcome prefix = by_default(asked.got(first, from_to(0, 10)), start);
+  Spec scaled = claim;
+  if (!prefix.passes || !std::holds_alternative<DefaultScaling>(held<Rope>(claim)->rope_scaling)) return prefix;
+  held<Rope>(scaled)->rope_scaling = LinearScaling{.factor = 10};
+  try {
+    validate(scaled);
+  } catch (const SpecError&) {
+    return prefix;  // no such claim
+  }
+  Positions tenfold;
+  for (std::int64_t position = 0; position < 10; ++position) tenfold.push_back(10 * position);
+  return by_default(Asked(subject, scaled, Dtype::float32).got(first, tenfold), start);
+}
+
+// Codes.
+Ask encoded(double absolute, Positions positions) {
+  return [=](const Subject& subject, const Spec& claim) {
+    const Spec spec = in_dtype(claim, Dtype::float32);
+    return close(encode(*subject.open(spec), spec, positions),
+                 encode(*usual_implementation()->open(spec), spec, positions), {0, absolute});
+  };
+}
+
+constexpr auto own = &Asked::by_own_table;
+constexpr auto usual = &Asked::usual;
+constexpr const char* shared = "the formula with the table that the subject was given";
+constexpr const char* float32_code = "usual code in float32";
+
+#define GITHUB "https://github.com/"
+
+std::vector<Suite> made_suites() {
+  const Dtype f32 = Dtype::float32;
+  const Dtype f16 = Dtype::float16;
+  const Dtype bf16 = Dtype::bfloat16;
+  const Compare squares = [](const Tensor& got, const Tensor& expected) {
+    return close_in_squares(got, expected, 1e-7);
+  };
+  return {
+      {"vLLM", "tests/kernels/core/test_pos_encoding.py",
+       GITHUB "vllm-project/vllm/blob/main/tests/kernels/core/test_pos_encoding.py", "rope",
+       "float16 1e-3 + 1e-3 r, bfloat16 1e-3 + 1.6e-2 r, float32 1e-5 + 1.3e-6 r",
+       "5 rows of 11 drawn below 8192, 17 heads", shared,
+       every(
+           {{f16, within(1e-3, 1e-3)}, {bf16, within(1.6e-2, 1e-3)}, {f32, by_default}},
+           {{{drawn(11, 8192, 1), drawn(11, 8192, 2), drawn(11, 8192, 3), drawn(11, 8192, 4), drawn(11, 8192, 5)}, 17}},
+           own)},
+      {"SGLang", "sgl-kernel/tests/test_rotary_embedding.py",
+       GITHUB "sgl-project/sglang/blob/main/sgl-kernel/tests/test_rotary_embedding.py", "rope",
+       "bfloat16 1e-2 + 1e-2 r", "0 to 511, 8 heads", shared,
+       every({{bf16, within(1e-2, 1e-2)}}, {{{from_to(0, 512)}, 8}}, own)},
+      {"FlashInfer", "tests/attention/test_rope.py, cos_sin_cache",
+       GITHUB "flashinfer-ai/flashinfer/blob/main/tests/attention/test_rope.py", "rope", "bfloat16 1e-2 + 1e-2 r",
+       "0 to 511, 4 heads", shared, every({{bf16, within(1e-2, 1e-2)}}, {{{from_to(0, 512)}, 4}}, own)},
+      {"FlashInfer", "tests/attention/test_rope.py, pos_ids",
+       GITHUB "flashinfer-ai/flashinfer/blob/main/tests/attention/test_rope.py", "rope", "float16 1e-3 + 1e-3 r",
+       "3 rows of 99 up to 302, 4 heads", "the kernel itself", same_twice},
+      {"TransformerEngine", "tests/pytorch/test_fused_rope.py",
+       GITHUB "NVIDIA/TransformerEngine/blob/main/tests/pytorch/test_fused_rope.py", "rope",
+       "assert_close of float32, bfloat16, float16", "2 rows of 256 up to 8191", shared,
+       every({{f32, by_default}, {bf16, by_default}, {f16, by_default}}, {{{from_to(0, 256), from_to(7936, 8192)}, 1}},
+             own)},
+      {"Liger-Kernel", "test/transformers/test_rope.py",
+       GITHUB "linkedin/Liger-Kernel/blob/main/test/transformers/test_rope.py", "rope",
+       "float32 1e-5 + 1e-5 r, float16 1e-2 + 1e-5 r, bfloat16 1e-1 + 1e-5 r", "3 rows of 423 up to 8191, 2 heads",
+       shared,
+       every({{f32, within(1e-5, 1e-5)}, {f16, within(1e-5, 1e-2)}, {bf16, within(1e-5, 1e-1)}},
+             {{{from_to(0, 423), from_to(423, 846), from_to(7769, 8192)}, 2}}, own)},
+      {"flash-attention", "tests/test_rotary.py", GITHUB "Dao-AILab/flash-attention/blob/main/tests/test_rotary.py",
+       "rope", "float16, bfloat16: 2 max(y + 0.3 - 0.3 - y) + 1e-3 r", "2 rows of 217, 4 heads", shared,
+       every({{f16, close_by_rounding}, {bf16, close_by_rounding}}, {{{from_to(0, 217), from_to(0, 217)}, 4}}, own)},
+      {"ONNX", "onnx/backend/test/case/node/rotaryembedding.py",
+       GITHUB "onnx/onnx/blob/main/onnx/backend/test/case/node/rotaryembedding.py", "rope", "float32 1e-7 + 1e-3 r",
+       "2 rows of 3 below 50, 4 heads", shared,
+       every({{f32, within(1e-3, 1e-7)}}, {{{drawn(3, 50, 1), drawn(3, 50, 2)}, 4}}, own)},
+      {"ONNX Runtime", "onnxruntime/test/contrib_ops/rotary_embedding_op_test.cc",
+       GITHUB "microsoft/onnxruntime/blob/main/onnxruntime/test/contrib_ops/rotary_embedding_op_test.cc", "rope",
+       "float32, float16 2e-3; bfloat16 3e-2", "2 rows of 8, 3 heads", shared,
+       every({{f32, within(0, 2e-3)}, {f16, within(0, 2e-3)}, {bf16, within(0, 3e-2)}},
+             {{{from_to(0, 8), from_to(8, 16)}, 3}}, own)},
+      {"Hugging Face", "tests/utils/test_modeling_rope_utils.py",
+       GITHUB "huggingface/transformers/blob/main/tests/utils/test_modeling_rope_utils.py", "rope",
+       "frequencies, float32 1e-5 + 1.3e-6 r", "none", "five digits", frequencies_of_five_digits},
+      {"Hugging Face", "tests/models/llama/test_modeling_llama.py, test_model_rope_scaling",
+       GITHUB "huggingface/transformers/blob/main/tests/models/llama/test_modeling_llama.py", "rope",
+       "assert_close of float32", "0 to 767, 2 heads", "itself: a prefix, and linear scaling", of_scaling},
+      {"FlashInfer", "tests/trace/reference_utils.py",
+       GITHUB "flashinfer-ai/flashinfer/blob/main/tests/trace/reference_utils.py", "rope",
+       "bfloat16 1e-2 + 1e-2 r, cosine above 0.999", "0 to 15, 4 heads", float32_code, of_short_calls},
+      {"FlashInfer", "tests/attention/test_rope.py, apply_rope",
+       GITHUB "flashinfer-ai/flashinfer/blob/main/tests/attention/test_rope.py", "rope", "float16 1e-3 + 1e-3 r",
+       "3 rows of 99 up to 302, 4 heads", float32_code,
+       every({{f16, within(1e-3, 1e-3)}}, {{{from_to(0, 99), from_to(99, 198), from_to(204, 303)}, 4}}, usual)},
+      {"Megatron-LM", "test_mla_yarn_rope_apply.py", GITHUB "NVIDIA/Megatron-LM/issues/4640", "rope",
+       "bfloat16 5e-2 + 2e-2 r", "0 to 127, 8 heads", float32_code,
+       every({{bf16, within(2e-2, 5e-2)}}, {{{from_to(0, 128)}, 8}}, usual)},
+      {"flash-attention", "tests/layers/test_rotary.py",
+       GITHUB "Dao-AILab/flash-attention/blob/main/tests/layers/test_rotary.py", "rope", "float16 5e-3 + 1e-3 r",
+       "0 to 2047, 2 heads", float32_code, every({{f16, within(1e-3, 5e-3)}}, {{{from_to(0, 2048)}, 2}}, usual)},
+      {"torchtune", "tests/torchtune/modules/test_position_embeddings.py",
+       GITHUB "pytorch/torchtune/blob/main/tests/torchtune/modules/test_position_embeddings.py", "rope",
+       "mean, sum and maximum, float32 1e-4 + 1e-5 r", "0 to 2047, 2 heads", "three numbers", of_torchtune},
+      {"keras-hub", "keras_hub/src/layers/modeling/rotary_embedding_test.py",
+       GITHUB "keras-team/keras-hub/blob/master/keras_hub/src/layers/modeling/rotary_embedding_test.py", "rope",
+       "float32 1e-2 + 1e-2 r", "0 to 3, 2 heads", float32_code,
+       every({{f32, within(1e-2, 1e-2)}}, {{{from_to(0, 4)}, 2}}, usual)},
+      {"llama.cpp", "tests/test-backend-ops.cpp", GITHUB "ggml-org/llama.cpp/blob/master/tests/test-backend-ops.cpp",
+       "rope", "float32, float16: NMSE 1e-7", "2 tokens of 32 heads, 8192 of one, drawn below 512", float32_code,
+       every({{f32, squares}, {f16, squares}},
+             {{{drawn(2, 512, 1)}, 32}, {{drawn(2, 512, 2)}, 32}, {{drawn(8192, 512, 3)}, 1}}, usual)},
+      {"llama.cpp", "tests/test-rope.cpp", GITHUB "ggml-org/llama.cpp/blob/master/tests/test-rope.cpp", "rope",
+       "float32: mean difference 1e-4", "67 to 239, 4 heads", "itself: the group law", group_law},
+      {"MLX", "python/tests/test_fast.py", GITHUB "ml-explore/mlx/blob/main/python/tests/test_fast.py", "rope",
+       "float32 1e-6, float16 1e-3, bfloat16 1e-2; far float32 5e-3, bfloat16 1e-1",
+       "0 to 6, 8 heads; 0 to 8191; 5000 to 5023", float32_code, of_mlx},
+      {"litgpt", "tests/test_rope.py", GITHUB "Lightning-AI/litgpt/blob/main/tests/test_rope.py", "rope",
+       "assert_close of float32", "0 to 131071", float32_code,
+       every({{f32, by_default}}, {{{from_to(0, 131072)}, 1}}, usual)},
+      {"fairseq", "tests/test_positional_encoding.py",
+       GITHUB "facebookresearch/fairseq/blob/main/tests/test_positional_encoding.py", "sinusoidal", "float32 1e-4",
+       "0 to 2", float32_code, encoded(1e-4, from_to(0, 3))},
+      {"multidim-positional-encoding", "test_suite.py",
+       GITHUB "tatp22/multidim-positional-encoding/blob/master/test_suite.py", "sinusoidal", "float32 1e-4", "0 to 9",
+       float32_code, encoded(1e-4, from_to(0, 10))},
+  };
+}
+
+}  // namespace
+
+std::span<const Suite> suites() {
+  static const std::vector<Suite> all = made_suites();
+  return all;
+}
+
+}  // namespace sextant::suites

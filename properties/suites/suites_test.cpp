@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "properties/mutants/mutant.hpp"
+#include "properties/suites/suite.hpp"
+#include "subjects/builtin.hpp"
+
+namespace sextant::suites {
+namespace {
+
+const Suite& suite_of(std::string_view project, std::string_view test) {
+  for (const Suite& suite : suites()) {
+    if (suite.project == project && suite.test.find(test) != std::string_view::npos) return suite;
+  }
+  throw std::logic_error("no such suite");
+}
+
+Spec claim_of(const Suite& suite) {
+  return parse_spec(suite.encoding == "rope" ? R"({"encoding":"rope","head_dim":16})"
+                                             : R"({"encoding":"sinusoidal","dim":16})");
+}
+
+// Asked of an implementation that is right but for one fault.
+bool passes(const Suite& suite, const char* mutant) {
+  const auto found = std::ranges::find(mutants::registry(), mutant, &mutants::Mutant::name);
+  return suite.ask(*mutants::open(mutant), parse_spec(found->spec)).passes;
+}
+
+TEST(Suites, PassTheCodeThatTheyCompareWith) {
+  for (const Suite& suite : suites()) {
+    if (suite.project == "litgpt") continue;  // of 131072 positions
+    const Outcome outcome = suite.ask(*usual_implementation(), claim_of(suite));
+    EXPECT_TRUE(outcome.passes) << suite.project << ", " << suite.test << ": " << outcome.why;
+  }
+}
+
+TEST(Suites, RefuseWhatIsPlainlyWrong) {
+  // These compare the subject with itself, and a rotation the other way has every law that they know.
+  const std::set<std::string_view> blind{"tests/attention/test_rope.py, pos_ids", "tests/test-rope.cpp",
+                                         "tests/models/llama/test_modeling_llama.py, test_model_rope_scaling"};
+  for (const Suite& suite : suites()) {
+    if (suite.project == "litgpt") continue;
+    const char* mutant = suite.encoding == "rope" ? "rope-transposed" : "sinusoidal-degrees";
+    EXPECT_EQ(passes(suite, mutant), blind.contains(suite.test)) << suite.project << ", " << suite.test;
+  }
+}
+
+TEST(Suites, SeeNoTableThatTheyShare) {
+  EXPECT_TRUE(passes(suite_of("vLLM", "pos_encoding"), "rope-theta-ignored"));
+  EXPECT_FALSE(passes(suite_of("FlashInfer", "apply_rope"), "rope-theta-ignored"));
+}
+
+}  // namespace
+}  // namespace sextant::suites
