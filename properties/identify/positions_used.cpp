@@ -153,7 +153,8 @@ bool are_angles_of(Dtype dtype, const std::vector<Turned>& calls, const Expected
   return true;
 }
 
-// The greatest position from which on all others are turned alike, not at all, or from 0 on again: found among those that were asked.
+// The greatest position from which on all others are turned alike, not at all, or from 0 on again: found among those
+// that were asked.
 std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& expected,
                            const std::function<bool(std::int64_t)>& is_right) {
   std::int64_t right = 0;
