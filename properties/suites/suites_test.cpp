@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -52,6 +54,16 @@ TEST(Suites, RefuseWhatIsPlainlyWrong) {
 TEST(Suites, SeeNoTableThatTheyShare) {
   EXPECT_TRUE(passes(suite_of("vLLM", "pos_encoding"), "rope-theta-ignored"));
   EXPECT_FALSE(passes(suite_of("FlashInfer", "apply_rope"), "rope-theta-ignored"));
+}
+
+TEST(Suites, ThePageHasThemAll) {
+  std::ifstream file(SEXTANT_SOURCE_DIR "/docs/test-suites.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  for (const Suite& suite : suites()) {
+    for (const std::string_view text : {suite.link, suite.compares, suite.positions, suite.reference})
+      EXPECT_NE(page.str().find(text), std::string::npos) << text;
+  }
 }
 
 }  // namespace
