@@ -22,9 +22,9 @@ struct Outcome {
 
 struct Suite {
   std::string_view project;
-  std::string_view test;       ///< the file
-  std::string_view link;       ///< to it
-  std::string_view encoding;   ///< of the claims that it is about, as a spec has it
+  std::string_view test;  ///< the file
+  std::string_view link;  ///< to it
+  bool (*is_about)(const Spec& claim);
   std::string_view compares;   ///< dtype and tolerance
   std::string_view positions;  ///< and shapes
   std::string_view reference;  ///< what the answers are compared with

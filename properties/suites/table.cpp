@@ -49,7 +49,7 @@ std::vector<Claim> claims_of(const Suite& suite) {
   for (const Mutant& mutant : mutants::registry()) {
     if (!is_of_one_call(mutant)) continue;
     const Spec spec = parse_spec(mutant.spec);
-    if (encoding_name(spec) != suite.encoding) continue;
+    if (!suite.is_about(spec)) continue;
     claims.try_emplace(to_json(spec), Claim{spec}).first->second.mutants.push_back(&mutant);
   }
   std::vector<Claim> list;
