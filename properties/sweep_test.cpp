@@ -4,14 +4,12 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "properties/catalogue.hpp"
 #include "properties/edited_test.hpp"
 #include "properties/engine/engine.hpp"
 #include "subjects/builtin.hpp"
-#include "subjects/function.hpp"
 
 // Accuracy compares every value: what is wrong at one place alone is found there.
 
@@ -330,32 +328,6 @@ TEST(Shapes, OnePlaceOfManyIsTheSimplestCase) {
         spec);
     ASSERT_EQ(result.verdict, Verdict::violated) << defect.name;
     EXPECT_EQ(result.simplest->token, defect.simplest) << defect.name;
-  }
-}
-
-// A subject that clamps one axis is right at every place whose coordinates are all at most the last that it knows,
-// whichever axis it is: a sweep has others beside it that lie further out.
-TEST(Sweep, TellsTheCoordinateUpToWhichEveryAxisIsRight) {
-  const Spec spec = parse_spec(R"({"encoding":"rope_nd","head_dim":12,"sections":[1,2,3],"frequencies":"per_axis",)"
-                               R"("max_position":600})");
-  for (std::int64_t axis = 0; axis < 3; ++axis) {
-    const FunctionSubject subject("clamped", [axis](const Spec& claim) -> FunctionSubject::Call {
-      return [axis, session = std::shared_ptr<Session>(builtin_subject()->open(claim))](std::string_view operation,
-                                                                                        const Tensors& inputs) {
-        Tensors clamped = inputs;
-        std::vector<std::int64_t> positions = inputs.at("positions").integers();
-        const auto tokens = static_cast<std::int64_t>(positions.size()) / 3;
-        for (std::int64_t i = axis * tokens; i < (axis + 1) * tokens; ++i)
-          positions[static_cast<std::size_t>(i)] = std::min<std::int64_t>(positions[static_cast<std::size_t>(i)], 511);
-        clamped.at("positions") = Tensor::of_integers(inputs.at("positions").shape, positions);
-        return session->call(operation, clamped);
-      };
-    });
-    AuditOptions options;
-    options.profile = Profile::quick;
-    const PropertyResult result = audit({*property_named("accuracy")}, subject, spec, options).results.front();
-    ASSERT_EQ(result.verdict, Verdict::violated) << axis;
-    EXPECT_EQ(result.horizon, 511) << axis << " " << result.simplest->finding;
   }
 }
 

@@ -33,9 +33,6 @@ class AxialTurns {
     find_rotations();
   }
 
-  std::int64_t coordinate(CoordinatesAt place, std::int64_t pair) const {
-    return place[static_cast<std::size_t>(oracle_.axis_of(pair))];
-  }
   double count(CoordinatesAt place, std::int64_t pair) const {
     const std::int64_t axis = oracle_.axis_of(pair);
     return static_cast<double>(counted(oracle_.encoding(), axis, place[static_cast<std::size_t>(axis)]));
@@ -120,18 +117,12 @@ class AxialJudge final : public ScaledJudge<AxialTurns> {
     take_length(reference::sequence_length(call.positions));
     const auto tokens = static_cast<std::int64_t>(call.positions.size()) / turns().axis_count();
     reference::RotationRow row = turns().make_row();
-    PairsAt at{.rotations = &row,
-               .scales = factors(),
-               .angles = turns().frequencies(),
-               .coordinates = std::vector<std::int64_t>(turns().frequencies().size())};
+    PairsAt at{.rotations = &row, .scales = factors(), .angles = turns().frequencies()};
     for (std::int64_t token = 0; token < tokens; ++token) {
       const std::vector<std::int64_t> place = place_at(call.positions, tokens, token);
       turns().turn_to(place, row);
-      for (std::size_t i = 0; i < at.angles.size(); ++i) {
-        const auto pair = static_cast<std::int64_t>(i);
-        at.angles[i] = turns().frequencies()[i] * turns().count(place, pair);
-        at.coordinates[i] = turns().coordinate(place, pair);
-      }
+      for (std::size_t pair = 0; pair < at.angles.size(); ++pair)
+        at.angles[pair] = turns().frequencies()[pair] * turns().count(place, static_cast<std::int64_t>(pair));
       visit(static_cast<std::size_t>(token), at);
     }
   }

@@ -60,6 +60,8 @@ Judgement RotationJudge::values(const Call& call, const Tensor& answer) {
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   each_token(call, [&](std::size_t token, const PairsAt& at) {
     const std::vector<std::int64_t> place = place_at(call.positions, tokens, static_cast<std::int64_t>(token));
+    // Whatever lies nearer to zero on every axis has been right so far, where the least place of a violation is told.
+    judgement.place = std::ranges::max(place);
     for (std::int64_t h = 0; h < heads; ++h) {
       const std::int64_t vector = static_cast<std::int64_t>(token) * heads + h;
       if (h > 0 && is_repeated(x, vector, head_.head_dim) && is_repeated(answer, vector, head_.head_dim)) continue;
@@ -82,19 +84,10 @@ template <class Real>
 void RotationJudge::judge_vector(Judgement& judgement, const Vector& vector, const PairsAt& pairs) {
   vector.x.read(vector.start, x_);
   vector.y.read(vector.start, y_);
-  // A pair that is wrong tells that its own coordinate is, and nothing of the others.
-  const auto coordinate_of = [&](std::size_t pair) {
-    return pairs.coordinates.empty() ? std::ranges::max(vector.place) : pairs.coordinates[pair];
-  };
-  // No later than any pair's: a screen passes no less for a later position.
-  const Screen screen(budget_, judgement,
-                      pairs.coordinates.empty() ? std::ranges::max(vector.place) : std::ranges::min(vector.place));
+  const Screen screen(budget_, judgement, *judgement.place);
   for (std::size_t pair = 0; pair < turned_.size(); ++pair) {
-    if (passes<Real>(screen, pairs, pair)) continue;
-    judgement.place = coordinate_of(pair);
-    judge_pair_of(judgement, vector, pairs, static_cast<std::int64_t>(pair));
+    if (!passes<Real>(screen, pairs, pair)) judge_pair_of(judgement, vector, pairs, static_cast<std::int64_t>(pair));
   }
-  judgement.place = std::ranges::max(vector.place);
   for (const Passthrough& channel : passthrough_) {
     if (judgement.finding.empty() ||
         !passed(x_[static_cast<std::size_t>(channel.input)], y_[static_cast<std::size_t>(channel.output)]))
@@ -185,8 +178,8 @@ void RotationJudge::judge_pair_of(Judgement& judgement, const Vector& vector, co
   }
 }
 
-// Channels that no frequency turns carry their input's value. The sign of zero is no part of it here: x * 1 + x' * 0,
-// as honest code has it for such channels (rope/untouched.cpp), makes +0 of -0. x holds no NaN here.
+// Channels that no frequency turns carry their input's value. The sign of zero is not part of it (rope/untouched.cpp):
+// x * 1 + x' * 0, as honest code has it for such channels, makes +0 of -0. x holds no NaN here.
 void RotationJudge::judge_untouched(Judgement& judgement, const Vector& vector, const Passthrough& channel) const {
   const double given = x_[static_cast<std::size_t>(channel.input)];
   const double got = y_[static_cast<std::size_t>(channel.output)];

@@ -34,8 +34,6 @@ struct PairsAt {
   const reference::RotationRow* rotations = nullptr;        ///< by |w_i p|, counterclockwise for p > 0
   std::span<const reference::DoubleDoubleWithin> scales{};  ///< what the turned pairs are multiplied by
   std::vector<double> angles;                               ///< w_i p, within 2^-48 of themselves
-  /// The coordinate that turns each pair, where those of a position turn different ones; else empty.
-  std::vector<std::int64_t> coordinates = {};
   /// What a pair may be off by since its scale is, beside what ErrorBudget::component_bound says: r_i times its norm,
   /// r_i within 2^-48 of itself, and t times the length of what is turned. Empty and 0 where scales are exact.
   std::vector<double> scale_errors{};
