@@ -40,7 +40,8 @@ struct Change : Question {
 };
 
 struct Experiment {
-  Call call;  // as it was changed
+  Call call;                    // as it was changed
+  std::array<double, 2> given;  // the pair before
   Tensor before;
   Tensor after;
   std::int64_t vector;  // that was changed
@@ -67,11 +68,12 @@ Experiment carry_out(Session& session, const Spec& spec, const Rotations& rotati
   const Channels in = channels_of_pair(head, head.pairing, pair);
   const Channels out = channels_of_pair(head, head.output_pairing, pair);
   Tensor before = rotations.ask(session, call);
+  const std::array given{call.vectors[0].at(start + in.first), call.vectors[0].at(start + in.second)};
   const auto part = static_cast<Part>(question.part);
   if (part != Part::second) call.vectors[0].set(start + in.first, change);
   if (part != Part::first) call.vectors[0].set(start + in.second, change / 2);
   Tensor after = rotations.ask(session, call);
-  return {std::move(call), std::move(before), std::move(after), vector, start, pair, in, out};
+  return {std::move(call), given, std::move(before), std::move(after), vector, start, pair, in, out};
 }
 
 // 0 and -0 are the same, since a sum with an exact zero may change the one into the other.
@@ -155,6 +157,22 @@ std::optional<std::string> difference_from_arithmetic(const std::array<double, 2
   return std::nullopt;
 }
 
+// Whether the pair was turned as claimed while it was finite: at another angle infinities have other signs, which says
+// nothing of how they are treated.
+bool was_right(const Rotations& rotations, const Experiment& experiment, const VectorPlace& place) {
+  const double first = experiment.before.at(experiment.start + experiment.out.first);
+  const double second = experiment.before.at(experiment.start + experiment.out.second);
+  if (experiment.pair >= pairs(rotations.head()))
+    return same_value(first, experiment.given[0]) && same_value(second, experiment.given[1]);
+  if (!std::isfinite(first) || !std::isfinite(second)) return false;
+  constexpr reference::Precision precision = reference::first_precision;
+  const auto exactly = [](double value) { return reference::Enclosure(value, precision); };
+  const TurnedPair turned = rotations.oracle().turned(
+      place, experiment.pair, {exactly(experiment.given[0]), exactly(experiment.given[1])}, precision);
+  return !certainly_above(hypot(exactly(first) - turned.value.first, exactly(second) - turned.value.second),
+                          turned.bound);
+}
+
 // What the changed pair itself has become.
 void judge_own_pair(Judgement& judgement, const Experiment& experiment, const Spec& spec, const Rotations& rotations) {
   const Tensor& x = experiment.call.vectors[0];
@@ -162,6 +180,7 @@ void judge_own_pair(Judgement& judgement, const Experiment& experiment, const Sp
   const VectorPlace place = rotations.place(experiment.call, experiment.vector, rotations.lengths(experiment.call));
   const bool turns = experiment.pair < pairs(rotations.head());
   if (turns && !rotations.oracle().is_representable(place, experiment.pair, 1)) return;
+  if (!was_right(rotations, experiment, place)) return;
   const Coefficients coefficients = coefficients_of(rotations, experiment);
   for (std::size_t to = 0; to < 2; ++to) {
     const std::int64_t channel = to == 0 ? experiment.out.first : experiment.out.second;
