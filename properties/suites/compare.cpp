@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "properties/gen/values.hpp"
@@ -12,6 +13,20 @@ namespace {
 
 bool is_same_form(const Tensor& got, const Tensor& expected) {
   return got.dtype == expected.dtype && got.shape == expected.shape;
+}
+
+// By the sum of the differences' sizes over that of the expected values.
+template <class Size>
+Outcome close_in_sum(const Tensor& got, const Tensor& expected, double most, std::string_view what, Size size) {
+  if (!is_same_form(got, expected)) return {false, "another shape or dtype"};
+  double off = 0;
+  double all = 0;
+  for (std::int64_t i = 0; i < got.elements(); ++i) {
+    off += size(got.at(i) - expected.at(i));
+    all += size(expected.at(i));
+  }
+  if (off <= most * all) return {};
+  return {false, fmt::format("{} of {:.1e}", what, off / all)};
 }
 
 }  // namespace
@@ -42,27 +57,11 @@ Tolerance default_tolerance(Dtype dtype) {
 }
 
 Outcome close_in_squares(const Tensor& got, const Tensor& expected, double most) {
-  if (!is_same_form(got, expected)) return {false, "another shape or dtype"};
-  double off = 0;
-  double all = 0;
-  for (std::int64_t i = 0; i < got.elements(); ++i) {
-    off += std::pow(got.at(i) - expected.at(i), 2);
-    all += std::pow(expected.at(i), 2);
-  }
-  if (off <= most * all) return {};
-  return {false, fmt::format("an NMSE of {:.1e}", off / all)};
+  return close_in_sum(got, expected, most, "an NMSE", [](double value) { return std::pow(value, 2); });
 }
 
 Outcome close_in_mean(const Tensor& got, const Tensor& expected, double most) {
-  if (!is_same_form(got, expected)) return {false, "another shape or dtype"};
-  double off = 0;
-  double all = 0;
-  for (std::int64_t i = 0; i < got.elements(); ++i) {
-    off += std::fabs(got.at(i) - expected.at(i));
-    all += std::fabs(expected.at(i));
-  }
-  if (off <= most * all) return {};
-  return {false, fmt::format("a mean difference of {:.1e}", off / all)};
+  return close_in_sum(got, expected, most, "a mean difference", [](double value) { return std::fabs(value); });
 }
 
 Outcome close_in_direction(const Tensor& got, const Tensor& expected, double least) {
