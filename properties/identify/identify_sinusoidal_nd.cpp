@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numbers>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/frequency_format.hpp"
 #include "properties/identify/identify_axes.hpp"
-#include "properties/model/question.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -364,21 +363,20 @@ std::string other_width(CountedSession& session, const Spec& claim, const Sinuso
   constexpr std::int64_t most = 64;
   const std::int64_t columns = std::min({table.width, claim.max_position, most});
   if (columns < 3) return {};
-  const auto rows_at = [&](const std::function<std::int64_t(std::int64_t)>& row,
-                           const std::function<std::int64_t(std::int64_t)>& column, std::int64_t from) {
+  // The codes of cells [from, columns), numbered with rows of `width`.
+  const auto cells = [&](std::int64_t width, std::int64_t from) {
     std::vector<std::int64_t> places;
-    for (std::int64_t c = from; c < columns; ++c) places.push_back(row(c));
-    for (std::int64_t c = from; c < columns; ++c) places.push_back(column(c));
+    for (std::int64_t c = from; c < columns; ++c) places.push_back(c / width);
+    for (std::int64_t c = from; c < columns; ++c) places.push_back(c % width);
     return encode(session, claim, places);
   };
+  const Tensor first = cells(columns, 0);
   // A width that is seen within the first row: where its code is that of a cell of the second.
   for (std::int64_t width = 2; width < columns; ++width) {
     const std::int64_t last_row = (columns - 1) / width;
     if (last_row >= std::min(table.height, claim.max_position)) continue;
-    const Tensor first = rows_at([](std::int64_t) { return 0; }, [](std::int64_t c) { return c; }, width);
-    const Tensor later =
-        rows_at([=](std::int64_t c) { return c / width; }, [=](std::int64_t c) { return c % width; }, width);
-    if (same_bits(first, later))
+    const Tensor later = cells(width, width);
+    if (std::ranges::equal(std::span(first.data).last(later.data.size()), later.data))
       return fmt::format("cells are numbered with rows of {}, where the grid has rows of {}", width, table.width);
   }
   return {};
