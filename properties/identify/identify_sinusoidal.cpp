@@ -13,6 +13,7 @@
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/frequency_format.hpp"
 #include "properties/identify/positions_used.hpp"
+#include "properties/model/model.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
 
@@ -157,23 +158,13 @@ class SinusoidalIdentifier {
     name_series();
     if (!found_.spec) name_other_units();
     // Of more than half a turn a step nothing is measured.
-    const std::vector<double> claimed = claimed_frequencies();
+    const std::vector<double> claimed = model_of(claim_)->encoded_pairs()->frequencies(claim_.max_position);
     const bool are_measured = std::ranges::all_of(claimed, [](double w) { return std::fabs(w) < std::numbers::pi; });
     if (!found_.spec && found_.faults.empty() && are_measured) {
       if (auto words = odd_frequencies(turns_, claimed))
         found_.faults.emplace_back(std::move(*words), DiagnosedStage::frequency);
     }
     if (!found_.spec) tell_frequencies();
-  }
-
-  // In radians a step.
-  std::vector<double> claimed_frequencies() const {
-    const double divisor = static_cast<double>(pairs(table_) - table_.downscale_freq_shift);
-    std::vector<double> radians;
-    for (std::int64_t i = 0; i < pairs(table_); ++i)
-      radians.push_back(table_.positions.step * table_.angle_scale *
-                        std::pow(table_.base, -static_cast<double>(i) / divisor));
-    return radians;
   }
 
   // Angles of a thousand times the claim's, or a thousandth, which may be more than half a turn a step.
