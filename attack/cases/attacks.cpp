@@ -5,7 +5,7 @@
 namespace sextant::attack {
 namespace {
 
-constexpr auto list = std::to_array<Attack>({
+constexpr auto known_attacks = std::to_array<Attack>({
     {"sinusoidal", "usual", 2, usual_sinusoidal},
     {"sinusoidal", "exotic", 2, exotic_sinusoidal},
     {"sinusoidal", "near_ties", 3, near_ties_sinusoidal},
@@ -87,6 +87,6 @@ constexpr auto list = std::to_array<Attack>({
 
 }  // namespace
 
-std::span<const Attack> attacks() { return list; }
+std::span<const Attack> attacks() { return known_attacks; }
 
 }  // namespace sextant::attack

@@ -13,8 +13,8 @@
 namespace sextant::attack {
 namespace {
 
-constexpr std::int64_t most_elements = 4096;
-constexpr std::int64_t most_exotic_elements = 256;
+constexpr std::int64_t most_grid_elements = 4096;
+constexpr std::int64_t most_exotic_grid_elements = 256;
 
 // Every axis but the last one in the row keeps a channel.
 void cut_or_pad(Random& random, SinusoidalNd& encoding) {
@@ -66,7 +66,7 @@ namespace {
 std::vector<Case> places(Random& random, Taste taste, Dtype dtype) {
   const SinusoidalNd encoding = draw_sinusoidal_nd(random, taste, taste == Taste::usual ? 64 : 16);
   const std::int64_t rows =
-      draw_count(random, (taste == Taste::usual ? most_elements : most_exotic_elements) / encoding.dim);
+      draw_count(random, (taste == Taste::usual ? most_grid_elements : most_exotic_grid_elements) / encoding.dim);
   std::vector<std::int64_t> positions;
   for (const std::int64_t extent : encoding.extents) {
     auto own = draw_positions(random, rows);

@@ -138,4 +138,6 @@ Real width_of(const Interval& a) {
   return width;
 }
 
+long double number_near(const Interval& a) { return mpfr_get_ld(a.low.get(), MPFR_RNDN); }
+
 }  // namespace sextant::attack

@@ -72,4 +72,7 @@ SineAndCosine sine_and_cosine(const Interval& angle);
 /// high - low, rounded up.
 Real width_of(const Interval& a);
 
+/// A long double next to the interval: for formulas that need no more of what was enclosed to more bits.
+long double number_near(const Interval& a);
+
 }  // namespace sextant::attack

@@ -20,8 +20,6 @@ namespace {
 using Number = long double;
 using Numbers = std::vector<Number>;
 
-Number in_middle(const Interval& interval) { return mpfr_get_ld(interval.low.get(), MPFR_RNDN); }
-
 // Rotates all vectors of [batch, heads, n, head_dim] where the encoding turns q and k.
 class Turned {
  public:
@@ -38,18 +36,18 @@ class Turned {
     for (std::int64_t b = 0; b < example_.batch; ++b) {
       const std::int64_t length = length_of_row(rope, example_, b);
       const auto frequencies = frequencies_of(rope, length);
-      const Number scale = in_middle(AttentionFactor(rope, length).times(exactly(first_precision, 1.0)));
+      const Number scale = number_near(AttentionFactor(rope, length).times(exactly(first_precision, 1.0)));
       for (std::int64_t token = 0; token < n; ++token) {
         const std::int64_t position = example_.positions[static_cast<std::size_t>(b * n + token)];
         for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair) {
           const auto turn = frequencies->turned(pair, stands_still(rope) ? 0 : position, first_precision);
-          const Number c = in_middle(turn->cosine);
-          const Number s = (rope.direction == Direction::clockwise ? -1 : 1) * in_middle(turn->sine);
+          const Number c = number_near(turn->cosine);
+          const Number s = (rope.direction == Direction::clockwise ? -1 : 1) * number_near(turn->sine);
           Number power = scale;
           if (xpos != nullptr) {
             Xpos own = *xpos;
             own.role = role;
-            power *= in_middle(xpos_power(own, pair, xpos_count(own, position, length), first_precision));
+            power *= number_near(xpos_power(own, pair, xpos_count(own, position, length), first_precision));
           }
           for (std::int64_t head = 0; head < heads; ++head) {
             const std::int64_t start = ((b * heads + head) * n + token) * rope.head_dim;

@@ -15,8 +15,6 @@ namespace {
 
 using Number = long double;
 
-Number in_middle(const Interval& interval) { return mpfr_get_ld(interval.low.get(), MPFR_RNDN); }
-
 // One unit in the last place of a number of the format.
 Number ulp_of(const ElementFormat& format, Number size) {
   int exponent = 0;
@@ -33,7 +31,7 @@ class JudgeOfHeads {
   void take_row(std::int64_t row) {
     const std::int64_t length = length_of_row(encoding_.rope, example_, row);
     frequencies_ = frequencies_of(encoding_.rope, length);
-    factor_ = in_middle(AttentionFactor(encoding_.rope, length).times(exactly(first_precision, 1.0)));
+    factor_ = number_near(AttentionFactor(encoding_.rope, length).times(exactly(first_precision, 1.0)));
   }
 
   // The head whose elements begin there, with the weight whose elements begin there.
@@ -52,8 +50,8 @@ class JudgeOfHeads {
       const ChannelsOfPair from = rotary_channels(encoding_.rope, encoding_.rope.pairing, pair);
       const ChannelsOfPair to = rotary_channels(encoding_.rope, encoding_.rope.output_pairing, pair);
       const auto turn = frequencies_->turned(pair, position, first_precision);
-      const Number c = in_middle(turn->cosine);
-      const Number s = (encoding_.rope.direction == Direction::clockwise ? -1 : 1) * in_middle(turn->sine);
+      const Number c = number_near(turn->cosine);
+      const Number s = (encoding_.rope.direction == Direction::clockwise ? -1 : 1) * number_near(turn->sine);
       const Number size = factor_ * std::hypot(at(from.first), at(from.second));
       compare(start + to.first, factor_ * (at(from.first) * c - at(from.second) * s), size);
       compare(start + to.second, factor_ * (at(from.first) * s + at(from.second) * c), size);

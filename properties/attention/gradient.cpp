@@ -15,7 +15,7 @@
 namespace sextant {
 namespace {
 
-constexpr std::int64_t longest = 1025;
+constexpr std::int64_t most_gradient_tokens = 1025;
 
 // Elements of the keys of one head, and products of queries and keys of a group: the exact tier takes some microseconds
 // each. Of calls that have more products few rows of the result have a gradient, and the gradients of the other queries
@@ -52,20 +52,20 @@ Tensor gradient_of(const Spec& spec, const Attention& encoding, const AttentionC
   return grad;
 }
 
-CasesOf<Question> sequences() {
+CasesOf<Question> gradient_sequences() {
   CasesOf<Question> cases = questions();
   cases.fields = [fields = cases.fields](const Spec& spec) {
     std::vector<FieldOf<Question>> list = fields(spec);
     for (FieldOf<Question>& field : list) {
       if (field.member == &Question::tokens)
         field.range.most = of<Attention>(
-            [](const Spec&, const Attention& encoding) { return largest_of(encoding, longest).extents.tokens; })(spec);
+            [](const Spec&, const Attention& encoding) { return largest_of(encoding, most_gradient_tokens).extents.tokens; })(spec);
     }
     return list;
   };
   cases.related = [](const Spec& spec, const Question& question) {
     return of<Attention>([&](const Spec&, const Attention& encoding) {
-      return holds(largest_of(encoding, longest), {.position = 0, .tokens = question.tokens, .batch = question.batch});
+      return holds(largest_of(encoding, most_gradient_tokens), {.position = 0, .tokens = question.tokens, .batch = question.batch});
     })(spec);
   };
   cases.first = [](const Spec& spec) -> std::vector<Question> {
@@ -78,7 +78,7 @@ CasesOf<Question> sequences() {
                                {.position = near, .tokens = 41, .batch = 3, .fill = every_key_counts}};
     // Each with the heads of another group.
     const gen::LargestCall largest =
-        of<Attention>([](const Spec&, const Attention& encoding) { return largest_of(encoding, longest); })(spec);
+        of<Attention>([](const Spec&, const Attention& encoding) { return largest_of(encoding, most_gradient_tokens); })(spec);
     std::set<std::int64_t> lengths{65, 128, 129, 300, 1025};
     for (const std::int64_t tokens : gen::usual_extents()) {
       if (tokens > 33) lengths.insert(std::min(tokens, largest.extents.tokens));
@@ -144,7 +144,7 @@ Property attention_gradient_property() {
       return "evaluated in 16 bits, no bound on its weights says anything";
     return std::nullopt;
   });
-  use_cases(property, sequences(), of<Attention>(gradient_check));
+  use_cases(property, gradient_sequences(), of<Attention>(gradient_check));
   return property;
 }
 

@@ -222,7 +222,7 @@ auto check_of(const Spec& spec, Make make) {
   };
 }
 
-constexpr const char* bound = "docs/proofs/attention-oracle.md, as accuracy";
+constexpr const char* bound_of_outputs = "docs/proofs/attention-oracle.md, as accuracy";
 
 }  // namespace
 
@@ -311,7 +311,7 @@ Property decode_property() {
       "being the tokens' own, masks those of their places among the keys",
       "Vaswani et al. 2017, section 3.2.1; Shazeer 2019 (arXiv 1911.02150), section 2.4: incremental inference",
       "attention whose subject takes query_positions",
-      bound,
+      bound_of_outputs,
       "positions counted from 0 in every step, one too far, or alike in all batch rows; a causal mask that begins at "
       "the "
       "first key; cached keys rotated twice, or new ones not at all; caches that end at a page; a bias by index"};
@@ -329,7 +329,7 @@ Property padding_property() {
       "the others hold",
       "Vaswani et al. 2017, section 3.2.3: what is masked has the score minus infinity",
       "attention whose subject takes starts and ends; steps, and whole calls, whose rows of padding are not judged",
-      bound,
+      bound_of_outputs,
       "padding that is read, by one token or in one batch row; lengths of the first row used for all; a mask of a "
       "finite score, a causal mask by index that ignores where a row begins; unused ends of caches"};
   property.not_applicable = stated_for<Attention>(accuracy_not_stated);

@@ -53,7 +53,7 @@ CasesOf<Distances> distances_of_the_claim() {
   return cases;
 }
 
-CheckOf<Distances> make_check(const Spec& spec, const RelativeBias& encoding) {
+CheckOf<Distances> buckets_check(const Spec& spec, const RelativeBias& encoding) {
   return [spec, encoding, arithmetic = bucket_arithmetic_of(spec)](Session& session, const Distances& asked) {
     const std::vector<std::int64_t> distances = gen::consecutive(asked.relative, asked.count);
     const std::vector<std::int64_t> buckets = bucket(session, spec, distances);
@@ -95,7 +95,7 @@ Property bucket_property() {
       "borders off by one, a clamp left out, directions exchanged or shared, a number of buckets halved once too "
       "often"};
   property.not_applicable = stated_for<RelativeBias>();
-  use_cases(property, distances_of_the_claim(), of<RelativeBias>(make_check));
+  use_cases(property, distances_of_the_claim(), of<RelativeBias>(buckets_check));
   return property;
 }
 

@@ -104,7 +104,7 @@ void judge_pair(Judgement& judgement, const Spec& spec, EncodedPairs& pairs, con
   });
 }
 
-CheckOf<Stride> make_check(const Spec& spec) {
+CheckOf<Stride> frequencies_check(const Spec& spec) {
   const std::shared_ptr<EncodedPairs> pairs = model_of(spec)->encoded_pairs();
   return [spec, end = spec.max_position, pairs, budget = pairs->budget(spec.accuracy),
           recipes = recipe_lists(*pairs, spec.max_position)](Session& session, const Stride& stride) {
@@ -155,7 +155,7 @@ Property frequencies_property() {
     if (auto reason = one_position_only(spec)) return reason;
     return model->depends_on_length();
   };
-  use_cases(property, strides(), make_check);
+  use_cases(property, strides(), frequencies_check);
   return property;
 }
 

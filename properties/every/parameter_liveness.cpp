@@ -92,7 +92,7 @@ void judge_variant(Judgement& judgement, const Subject& subject, const Variant& 
   }
 }
 
-SubjectCheckOf<Changed> make_check(const Spec& spec) {
+SubjectCheckOf<Changed> parameter_liveness_check(const Spec& spec) {
   return [spec, variants = variants_of(spec)](const Subject& subject, const Changed& changed) {
     const Variant& variant = variants[static_cast<std::size_t>(changed.variant)];
     Judgement judgement;
@@ -139,7 +139,7 @@ Property parameter_liveness_property() {
     if (variants_of(spec).empty()) return not_stated_for(spec);
     return std::nullopt;
   };
-  use_cases(property, changes(), make_check);
+  use_cases(property, changes(), parameter_liveness_check);
   return property;
 }
 

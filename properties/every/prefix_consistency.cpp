@@ -7,7 +7,7 @@
 namespace sextant {
 namespace {
 
-constexpr std::int64_t longest = 4096;
+constexpr std::int64_t longest_prefix = 4096;
 
 // A question of an encoding that tells no fill tells none here.
 bool has_fill(const Spec& spec) {
@@ -19,9 +19,9 @@ CasesOf<Chunk> chunks() {
   cases.fields = [](const Spec& spec) {
     std::vector<FieldOf<Chunk>> fields{
         {"position", FieldRole::position, &Chunk::position, {spec.min_position, last_position_of(spec) - 1}},
-        {"length", FieldRole::run, &Chunk::length, {2, longest}},
-        {"skip", FieldRole::number, &Chunk::skip, {0, longest}},
-        {"count", FieldRole::number, &Chunk::count, {1, longest}}};
+        {"length", FieldRole::run, &Chunk::length, {2, longest_prefix}},
+        {"skip", FieldRole::number, &Chunk::skip, {0, longest_prefix}},
+        {"count", FieldRole::number, &Chunk::count, {1, longest_prefix}}};
     if (has_fill(spec)) fields.push_back({"fill", FieldRole::fill, &Chunk::fill, any_fill});
     return fields;
   };
@@ -52,7 +52,7 @@ CasesOf<Chunk> chunks() {
   return cases;
 }
 
-CheckOf<Chunk> make_check(const Spec& spec) {
+CheckOf<Chunk> prefix_consistency_check(const Spec& spec) {
   const std::shared_ptr<const EncodingModel> model = model_of(spec);
   return [model, judge = std::shared_ptr(model->judge())](Session& session, const Chunk& chunk) {
     return judge_parts(session, *model, *judge, model->chunk_of(chunk));
@@ -88,7 +88,7 @@ Property prefix_consistency_property() {
     if (model->range().last - model->range().first < 2) return "the claim has one position only";
     return model->depends_on_length();
   };
-  use_cases(property, chunks(), make_check);
+  use_cases(property, chunks(), prefix_consistency_check);
   return property;
 }
 

@@ -24,7 +24,7 @@ CasesOf<OneOfMany> ones_of_many() {
   return cases;
 }
 
-CheckOf<OneOfMany> make_check(const Spec& spec) {
+CheckOf<OneOfMany> row_independence_check(const Spec& spec) {
   const std::shared_ptr<const EncodingModel> model = model_of(spec);
   return [model, judge = std::shared_ptr(model->judge())](Session& session, const OneOfMany& asked) {
     return judge_parts(session, *model, *judge, model->one_of(asked, asked.which));
@@ -57,7 +57,7 @@ Property row_independence_property() {
     if (auto reason = accuracy_not_stated(spec)) return reason;
     return depends_on_length(spec);
   };
-  use_cases(property, ones_of_many(), make_check);
+  use_cases(property, ones_of_many(), row_independence_check);
   return property;
 }
 

@@ -123,7 +123,7 @@ CasesOf<Reshaping> reshapings() {
   return cases;
 }
 
-CheckOf<Reshaping> make_check(const Spec& spec) {
+CheckOf<Reshaping> shape_independence_check(const Spec& spec) {
   const std::shared_ptr<const EncodingModel> model = model_of(spec);
   return [model, judge = std::shared_ptr(model->judge())](Session& session, const Reshaping& asked) {
     return judge_parts(session, *model, *judge, model->reshaped(asked, asked.shape, asked.cut));
@@ -156,7 +156,7 @@ Property shape_independence_property() {
     if (auto reason = accuracy_not_stated(spec)) return reason;
     return depends_on_length(spec);
   };
-  use_cases(property, reshapings(), make_check);
+  use_cases(property, reshapings(), shape_independence_check);
   return property;
 }
 

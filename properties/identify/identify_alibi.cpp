@@ -16,8 +16,8 @@ namespace sextant::identify {
 namespace {
 
 // The query that is asked about, and keys on both sides of it.
-constexpr std::int64_t query = 64;
-constexpr std::int64_t keys = 129;
+constexpr std::int64_t asked_query = 64;
+constexpr std::int64_t asked_keys = 129;
 
 class AlibiIdentifier {
  public:
@@ -25,8 +25,8 @@ class AlibiIdentifier {
       : session_(session), claim_(claim), claimed_(alibi), alibi_(alibi) {}
 
   Identification run() {
-    const std::int64_t count = std::min<std::int64_t>(keys, claim_.max_position);
-    query_ = std::min(query, count - 1);
+    const std::int64_t count = std::min<std::int64_t>(asked_keys, claim_.max_position);
+    query_ = std::min(asked_query, count - 1);
     std::vector<std::int64_t> key_positions(static_cast<std::size_t>(count));
     std::iota(key_positions.begin(), key_positions.end(), 0);
     answer_ = bias(session_, claim_, std::vector{query_}, key_positions);

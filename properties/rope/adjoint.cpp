@@ -84,7 +84,7 @@ void judge_pair(Judgement& judgement, TurningOracle& oracle, Dtype dtype, const 
   });
 }
 
-CheckOf<Question> make_check(const Spec& spec) {
+CheckOf<Question> adjoint_check(const Spec& spec) {
   return [spec, rotations = Rotations(spec)](Session& session, Question question) {
     const Rope& head = rotations.head();
     TurningOracle& oracle = rotations.oracle();
@@ -140,7 +140,7 @@ Property adjoint_property() {
       "a gradient that is zero, turned the same way as the forward pass, or ignores scaling, pairing or the attention "
       "factor"};
   property.not_applicable = stated_for<Rope, RopeNd, Xpos>();
-  use_cases(property, questions(), make_check);
+  use_cases(property, questions(), adjoint_check);
   return property;
 }
 

@@ -19,7 +19,7 @@ namespace {
 using reference::Certainty;
 using reference::Precision;
 
-constexpr Precision precision{128};
+constexpr Precision band_precision{128};
 
 // A frequency as a subject's answers show it, and how far it may be off.
 struct Measured {
@@ -51,14 +51,14 @@ class Bands {
         budget_(arithmetic_of(spec), oracle_.frequencies(), spec.max_position) {
     reference::RopeFrequencies frequencies(encoding_);
     for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair)
-      unscaled_.push_back(frequencies.unscaled(pair, precision).upper());
+      unscaled_.push_back(frequencies.unscaled(pair, band_precision).upper());
     if (const auto* llama3 = std::get_if<Llama3Scaling>(&encoding_.rope_scaling)) {
       blend_ = {llama3->factor, llama3->high_freq_factor - llama3->low_freq_factor, {}};
       for (const double w : unscaled_)
         blend_.variable.push_back(static_cast<double>(llama3->original_max_position_embeddings) * w /
                                   (2 * std::numbers::pi));
     } else {
-      const reference::RopeFrequencies::Ramp ramp = *frequencies.ramp(precision);
+      const reference::RopeFrequencies::Ramp ramp = *frequencies.ramp(band_precision);
       blend_ = {std::get<YarnScaling>(encoding_.rope_scaling).factor, (ramp.high - ramp.low).lower(), {}};
       for (std::size_t i = 0; i < unscaled_.size(); ++i) blend_.variable.push_back(static_cast<double>(i));
     }
@@ -115,10 +115,10 @@ class Bands {
       return y.at(static_cast<std::int64_t>(token) * encoding_.head_dim + channel);
     };
     const double sign = encoding_.direction == Direction::clockwise ? -1 : 1;
-    const double a = oracle_.attention_factor(precision).upper();
+    const double a = oracle_.attention_factor(band_precision).upper();
     const auto error_at = [&](std::int64_t position) {
       return budget_
-          .pair_bound(oracle_.attention_factor(precision), oracle_.angle(position, pair, spec_.max_position, precision),
+          .pair_bound(oracle_.attention_factor(band_precision), oracle_.angle(position, pair, spec_.max_position, band_precision),
                       pair)
           .upper();
     };

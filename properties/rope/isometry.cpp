@@ -32,7 +32,7 @@ bool passes(const Judgement& judgement, const GivenPair& given, const GivenPair&
                      static_cast<Real>(least_bound));
 }
 
-AnswerCheck make_check(const Spec& spec) {
+AnswerCheck isometry_check(const Spec& spec) {
   return [spec, rotations = Rotations(spec)](const Call& call, const Tensor& y) {
     const Rope& head = rotations.head();
     TurningOracle& oracle = rotations.oracle();
@@ -111,7 +111,7 @@ Property isometry_property() {
       "narrow tables, range reduction that leaves [-1, 1], an attention factor left out or applied twice"};
   property.not_applicable =
       stated_for<Rope, RopeNd, Xpos>(no_pair_turns, elsewhere_for<Sinusoidal>("a property of rotations"));
-  judge_answers(property, make_check);
+  judge_answers(property, isometry_check);
   return property;
 }
 

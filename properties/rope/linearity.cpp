@@ -32,7 +32,7 @@ Tensor part_of(const Rope& head, const Tensor& x, bool first) {
   return part;
 }
 
-CheckOf<Question> make_check(const Spec& spec) {
+CheckOf<Question> linearity_check(const Spec& spec) {
   return [spec, rotations = Rotations(spec)](Session& session, const Question& question) {
     const Rope& head = rotations.head();
     TurningOracle& oracle = rotations.oracle();
@@ -111,7 +111,7 @@ Property linearity_property() {
       "values saturated, quantised or normalised on the way, a bias, a pair overwritten while it is read, order of "
       "magnitude lost"};
   property.not_applicable = stated_for<Rope, RopeNd, Xpos>(no_pair_turns);
-  use_cases(property, questions(), make_check);
+  use_cases(property, questions(), linearity_check);
   return property;
 }
 

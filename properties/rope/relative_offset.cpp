@@ -80,7 +80,7 @@ Enclosure dot(const Tensor& tensor, std::int64_t width, Token a, Token b, Precis
   return sum;
 }
 
-CheckOf<Shift> make_check(const Spec& spec, const Rope& encoding) {
+CheckOf<Shift> relative_offset_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget =
       ErrorBudget(arithmetic_of(spec), oracle.frequencies(), spec.max_position).of_own_frequencies();
@@ -167,7 +167,7 @@ Property relative_offset_property() {
       "local index or another offset"};
   property.not_applicable = stated_for<Rope>(needs_positions_and_pairs,
                                              elsewhere_for<Sinusoidal>("a property of rotations: see linear_shift"));
-  use_cases(property, shifts(), of<Rope>(make_check));
+  use_cases(property, shifts(), of<Rope>(relative_offset_check));
   return property;
 }
 

@@ -20,7 +20,7 @@ Tensor moved_on(const Tensor& values) {
   return moved;
 }
 
-CheckOf<Question> make_check(const Spec& spec) {
+CheckOf<Question> rotation_gradient_check(const Spec& spec) {
   const std::shared_ptr<const EncodingModel> model = model_of(spec);
   return [spec, model, judge = std::shared_ptr(model->gradient_judge())](Session& session, const Question& question) {
     const Call call = model->accuracy_call(question);
@@ -47,7 +47,7 @@ Property rotation_gradient_property() {
       "heads, rows, tokens or positions that a backward kernel leaves out, a gradient that is zero, turned the same "
       "way as the forward pass, or ignores scaling, pairing or the attention factor"};
   property.not_applicable = stated_for<Rope, RopeNd, Xpos>();
-  use_cases(property, accuracy_cases(), make_check);
+  use_cases(property, accuracy_cases(), rotation_gradient_check);
   return property;
 }
 

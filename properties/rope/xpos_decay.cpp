@@ -55,7 +55,7 @@ CasesOf<Steps> steps() {
   return cases;
 }
 
-CheckOf<Steps> make_check(const Spec& spec, const Xpos& encoding) {
+CheckOf<Steps> xpos_decay_check(const Spec& spec, const Xpos& encoding) {
   return [spec, encoding, oracle = XposBudget(encoding, arithmetic_of(spec), spec.max_position)](
              Session& session, const Steps& asked) mutable {
     const Rope& head = encoding.rope;
@@ -139,7 +139,7 @@ Property decay_property() {
       "another scale_base or zeta, roles exchanged, scales tiled so that the members of a pair differ, a scale counted "
       "from the start of the call"};
   property.not_applicable = stated_for<Xpos>(one_position_only);
-  use_cases(property, steps(), of<Xpos>(make_check));
+  use_cases(property, steps(), of<Xpos>(xpos_decay_check));
   return property;
 }
 

@@ -49,12 +49,12 @@ AnswerCheck check_of(const Spec& spec, const Waves& waves, const PositionGrid& g
   };
 }
 
-AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
+AnswerCheck bounds_check(const Spec& spec, const Sinusoidal& encoding) {
   return check_of(spec, {encoding.dim, 0, encoding.dim}, encoding.positions, encoding.scale);
 }
 
 // A coordinate in the row is no wave.
-AnswerCheck make_check(const Spec& spec, const Fourier& encoding) {
+AnswerCheck bounds_check(const Spec& spec, const Fourier& encoding) {
   const std::int64_t all = width(encoding);
   const std::int64_t first = encoding.identity == Identity::first ? encoding.axes : 0;
   const std::int64_t end = encoding.identity == Identity::last ? all - encoding.axes : all;
@@ -62,7 +62,7 @@ AnswerCheck make_check(const Spec& spec, const Fourier& encoding) {
 }
 
 // Times a factor that is 1. Another is rounded itself, so that the product may be beyond what it should round to.
-AnswerCheck make_check(const Spec& spec, const RotaryTable&) {
+AnswerCheck bounds_check(const Spec& spec, const RotaryTable&) {
   return [spec](const Call& call, const Tensor& table) {
     const std::int64_t width = table.shape[1];
     return check_of(spec, {width, 0, width}, {}, 1)(call, table);
@@ -93,7 +93,7 @@ Property bounds_property() {
       [](const Spec& spec, const auto& encoding) { return why_not(spec, encoding); },
       elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
   judge_answers(property, of<Sinusoidal, Fourier, RotaryTable>(
-                              [](const Spec& spec, const auto& encoding) { return make_check(spec, encoding); }));
+                              [](const Spec& spec, const auto& encoding) { return bounds_check(spec, encoding); }));
   return property;
 }
 

@@ -49,7 +49,7 @@ CasesOf<Move> moves() {
   return cases;
 }
 
-CheckOf<Move> make_check(const Spec& spec) {
+CheckOf<Move> linear_shift_check(const Spec& spec) {
   const std::shared_ptr<EncodedPairs> pairs = model_of(spec)->encoded_pairs();
   const ErrorBudget budget = pairs->budget(spec.accuracy);
   return [spec, pairs, budget, grid = position_grid_of(spec.encoding)](Session& session, const Move& move) {
@@ -110,7 +110,7 @@ Property linear_shift_property() {
       "row"};
   property.not_applicable = stated_for<Sinusoidal, RotaryTable>(
       one_position_only, elsewhere_for<Rope>("a property of additive codes: see relative_offset"));
-  use_cases(property, moves(), make_check);
+  use_cases(property, moves(), linear_shift_check);
   return property;
 }
 

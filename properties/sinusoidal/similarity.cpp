@@ -59,7 +59,7 @@ CasesOf<Anchors> anchors() {
 // The four rows of a call: each anchor with the row at the offset from it.
 enum RowIndex : std::int64_t { anchor, moved_anchor, other, moved_other };
 
-CheckOf<Anchors> make_check(const Spec& spec, const Sinusoidal& encoding) {
+CheckOf<Anchors> similarity_check(const Spec& spec, const Sinusoidal& encoding) {
   reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget =
       ErrorBudget(arithmetic_of(spec), oracle.frequencies(), pairs(encoding)).of_own_frequencies();
@@ -134,7 +134,7 @@ Property similarity_property() {
       "positions of low precision, a sine and a cosine of different frequencies, positions clamped, wrapped or taken "
       "from the call"};
   property.not_applicable = stated_for<Sinusoidal>(one_position_only);
-  use_cases(property, anchors(), of<Sinusoidal>(make_check));
+  use_cases(property, anchors(), of<Sinusoidal>(similarity_check));
   return property;
 }
 

@@ -202,7 +202,7 @@ std::vector<std::vector<std::int64_t>> sharing(const Tensor& table, std::span<co
   return shared;
 }
 
-CheckOf<Stretches> make_check(const Spec& spec, const Sinusoidal& encoding) {
+CheckOf<Stretches> uniqueness_check(const Spec& spec, const Sinusoidal& encoding) {
   const std::string nearest = text_of(distances_of(spec), encoding);
   return [spec, nearest, grid = encoding.positions, telling = Telling(spec, encoding)](Session& session,
                                                                                        const Stretches& asked) mutable {
@@ -244,7 +244,7 @@ Property uniqueness_property() {
       "of properties/model/budget.hpp, so that no implementation within its class can show them",
       "positions of low precision, clamped or wrapped ones, one row for all, tables repeated beyond their end"};
   property.not_applicable = stated_for<Sinusoidal>(one_position_only);
-  use_cases(property, stretches(), of<Sinusoidal>(make_check));
+  use_cases(property, stretches(), of<Sinusoidal>(uniqueness_check));
   return property;
 }
 

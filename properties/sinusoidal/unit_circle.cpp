@@ -87,7 +87,7 @@ AnswerCheck check_of(const Spec& spec, Circles circles) {
   };
 }
 
-AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
+AnswerCheck unit_circle_check(const Spec& spec, const Sinusoidal& encoding) {
   const reference::SinusoidalReference oracle(encoding);
   Circles circles{.channels = {},
                   .radius = [scale = encoding.scale](Precision precision) { return abs(Enclosure(scale, precision)); },
@@ -99,7 +99,7 @@ AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
 }
 
 // Its radius is the attention factor.
-AnswerCheck make_check(const Spec& spec, const RotaryTable& encoding) {
+AnswerCheck unit_circle_check(const Spec& spec, const RotaryTable& encoding) {
   const auto oracle = std::make_shared<reference::RopeReference>(encoding.rope);
   Circles circles{.channels = {},
                   .radius = [oracle, length = spec.max_position](
@@ -127,7 +127,7 @@ Property unit_circle_property() {
                           "[-1, 1], a scale left out, a channel never written"};
   property.not_applicable = stated_for<Sinusoidal, RotaryTable>();
   judge_answers(property, of<Sinusoidal, RotaryTable>(
-                              [](const Spec& spec, const auto& encoding) { return make_check(spec, encoding); }));
+                              [](const Spec& spec, const auto& encoding) { return unit_circle_check(spec, encoding); }));
   return property;
 }
 

@@ -21,7 +21,7 @@ namespace {
 using reference::Enclosure;
 using reference::Stage;
 
-constexpr std::int64_t most_columns = 64;
+constexpr std::int64_t most_columns_told = 64;
 constexpr reference::Precision stage_precision{192};
 // Entries of bfloat16 change a pair's norm by 2^-8 of it at most, either way, which comes to half of that.
 constexpr double most_noise_of_tables = 0x1p-4;
@@ -93,7 +93,7 @@ class StageTeller {
     std::int64_t told = 0;
     const double size = encoded_.radius(stage_precision).upper();
     const ErrorBudget budget = encoded_.budget(spec_.accuracy);
-    const std::int64_t stride = (encoded_.count() + most_columns - 1) / most_columns;
+    const std::int64_t stride = (encoded_.count() + most_columns_told - 1) / most_columns;
     std::int64_t beyond = 0;  // rows from the first on that is not as claimed
     for (std::size_t row = 0; row < grid_.rows.size() && beyond < 4; ++row) {
       bool is_claimed = true;
