@@ -68,6 +68,31 @@ Outcome close_by_rounding(const Tensor& got, const Tensor& expected) {
   return close(got, expected, {1e-3, 2 * most});
 }
 
+// float8_e4m3fn and float8_e5m2 (Micikevicius et al. 2022, table 1).
+struct Eight {
+  int digits;  // significant, in binary
+  int least;   // exponent of a normal number
+  double largest;
+};
+constexpr Eight e4m3{4, -6, 448};
+constexpr Eight e5m2{3, -14, 57344};
+
+double rounded(const Eight& format, double value) {
+  const int exponent = value == 0 ? format.least : std::max(std::ilogb(value), format.least);
+  const double place = std::ldexp(1.0, exponent - format.digits + 1);
+  return std::clamp(std::nearbyint(value / place) * place, -format.largest, format.largest);
+}
+
+// Of a kernel that writes eight bits: what is turned is rounded to them, and so is the reference.
+Compare in_eight_bits(const Eight& format, Tolerance tolerance) {
+  return [=](Tensor got, Tensor expected) {
+    for (Tensor* tensor : {&got, &expected}) {
+      for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, rounded(format, tensor->at(i)));
+    }
+    return close(got, expected, tolerance);
+  };
+}
+
 // rope(rope(x, 100 + i), 67) and rope(x, 167 + i).
 Outcome group_law(const Subject& subject, const Spec& claim) {
   Asked asked(subject, claim, Dtype::float32);
@@ -214,6 +239,22 @@ std::vector<Suite> made_suites() {
       {"FlashInfer", "tests/attention/test_rope.py, pos_ids",
        GITHUB "flashinfer-ai/flashinfer/blob/main/tests/attention/test_rope.py", is_of<Rope>, "float16 1e-3 + 1e-3 r",
        "3 rows of 99 up to 302, 4 heads", "the kernel itself", same_twice},
+      {"FlashInfer", "tests/attention/test_rope.py, rope_quantize_fp8",
+       GITHUB "flashinfer-ai/flashinfer/blob/main/tests/attention/test_rope.py", is_of<Rope>,
+       "float16, bfloat16, rounded to e4m3 and to e5m2: 1e-2 + 2e-1 r", "0 to 2046, 2 heads", shared,
+       every({{f16, in_eight_bits(e4m3, {2e-1, 1e-2})},
+              {f16, in_eight_bits(e5m2, {2e-1, 1e-2})},
+              {bf16, in_eight_bits(e4m3, {2e-1, 1e-2})},
+              {bf16, in_eight_bits(e5m2, {2e-1, 1e-2})}},
+             {{{from_to(0, 2047)}, 2}}, own)},
+      {"FlashInfer", "tests/attention/test_rope.py, fp8 caches",
+       GITHUB "flashinfer-ai/flashinfer/blob/main/tests/attention/test_rope.py", is_of<Rope>,
+       "float16, bfloat16, rounded to e4m3: 5e-1 + 2.5e-1 r, to e5m2: 1 + 2.5e-1 r", "0 to 2046, 2 heads", shared,
+       every({{f16, in_eight_bits(e4m3, {2.5e-1, 5e-1})},
+              {f16, in_eight_bits(e5m2, {2.5e-1, 1})},
+              {bf16, in_eight_bits(e4m3, {2.5e-1, 5e-1})},
+              {bf16, in_eight_bits(e5m2, {2.5e-1, 1})}},
+             {{{from_to(0, 2047)}, 2}}, own)},
       {"TransformerEngine", "tests/pytorch/test_fused_rope.py",
        GITHUB "NVIDIA/TransformerEngine/blob/main/tests/pytorch/test_fused_rope.py", is_of<Rope>,
        "assert_close of float32, bfloat16, float16", "2 rows of 256 up to 8191", shared,
