@@ -73,7 +73,8 @@ std::optional<PatternPlace> pattern_place(const Tensor& tensor) {
     }
     return true;
   };
-  for (const double size : {1.0, vectors::small_factor, vectors::large_factor}) {
+  for (const double size : {1.0, vectors::small_factor, vectors::large_factor, vectors::large_in_float16,
+                            vectors::large_elsewhere, vectors::huge_factor}) {
     for (const double fine : {1.0, vectors::fine_factor}) {
       for (std::int64_t from = 0; from < vectors::pattern_length; ++from) {
         const PatternPlace place{from, fine * size};

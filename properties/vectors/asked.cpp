@@ -1,9 +1,11 @@
 #include "properties/vectors/asked.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
+#include "lib/numeric/ulp.hpp"
 #include "lib/spec/operation.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/model/attention_case.hpp"
@@ -66,24 +68,47 @@ double factor_of_queries(std::int64_t fill) {
   return fill % 8 == 7 ? large_factor : 1;
 }
 
+double factor_of_kind(Kind kind, Dtype dtype) {
+  switch (kind) {
+    case Kind::large: return dtype == Dtype::float16 ? large_in_float16 : large_elsewhere;
+    case Kind::huge: return huge_factor;
+    case Kind::tiny: return std::ldexp(1.0, format_of(dtype).min_exponent - 8);
+    default: return 1;
+  }
+}
+
+// The second column is the first, the third its opposite, and the fourth is constant.
+void make_columns_alike(Tensor& weight) {
+  const std::int64_t columns = weight.shape.back();
+  if (columns < 4) return;
+  for (std::int64_t start = 0; start < weight.elements(); start += columns) {
+    weight.set(start + 1, weight.at(start));
+    weight.set(start + 2, -weight.at(start));
+    weight.set(start + 3, weight.at(3));
+  }
+}
+
 // The inputs' own values are replaced.
-void repeat_pattern(Call& call, const Operation operation) {
+void repeat_pattern(Call& call, Kind kind, const Operation operation) {
   const std::int64_t start = call.fill * 37 % pattern_length;
   std::int64_t which = 0;
   for (Tensor& tensor : call.vectors) {
     // Of 22 significant bits where the dtype has them: what goes through a narrower one shows.
     const double fine = size_of(tensor.dtype) > 2 ? fine_factor : 1;
-    const bool is_query = operation == Operation::attend && which == 0;
-    tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length,
-                       fine * (is_query ? factor_of_queries(call.fill) : 1));
+    // Of attention the values are large, not the scores.
+    double factor = factor_of_kind(kind, tensor.dtype);
+    if (operation == Operation::attend && which < 2) factor = which == 0 ? factor_of_queries(call.fill) : 1;
+    tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length, fine * factor);
   }
   for (std::optional<Tensor>* tensor : {&call.weight, &call.sinks}) {
     if (*tensor) {
       const double fine = size_of((*tensor)->dtype) > 2 ? fine_factor : 1;
-      **tensor = patterned((*tensor)->dtype, (*tensor)->shape, (start + 83 * which) % pattern_length, fine);
+      const double factor = operation == Operation::attend ? 1 : factor_of_kind(kind, (*tensor)->dtype);
+      **tensor = patterned((*tensor)->dtype, (*tensor)->shape, (start + 83 * which) % pattern_length, fine * factor);
     }
     ++which;
   }
+  if (kind == Kind::alike) make_columns_alike(*call.weight);
 }
 
 }  // namespace
@@ -109,6 +134,16 @@ std::vector<std::int64_t> breaking_positions(const EncodingModel& model) {
   return positions;
 }
 
+namespace {
+
+// Whether a call gives values that an answer grows with.
+bool takes_values(const EncodingModel& model, Operation operation) {
+  if (operation == Operation::rotate || operation == Operation::attend) return true;
+  return model.accuracy_call({.position = model.range().first}).weight.has_value();
+}
+
+}  // namespace
+
 bool can_ask(const EncodingModel& model, Kind kind) {
   const Signature signature = signature_of(model.spec().encoding);
   const bool is_list = signature.operation != Operation::bias && signature.operation != Operation::attend;
@@ -119,6 +154,13 @@ bool can_ask(const EncodingModel& model, Kind kind) {
     case Kind::nothing: return is_list && signature.operation != Operation::qk_norm_rope;
     case Kind::step:
     case Kind::padded: return signature.operation == Operation::attend;
+    case Kind::huge:
+      // A norm in float32 may overflow.
+      if (model.spec().dtype == Dtype::float16 || signature.operation == Operation::qk_norm_rope) return false;
+      [[fallthrough]];
+    case Kind::large:
+    case Kind::tiny: return takes_values(model, signature.operation);
+    case Kind::alike: return model.accuracy_call({.position = model.range().first}).weight.has_value();
   }
   return false;
 }
@@ -143,7 +185,7 @@ Call attention_call(const EncodingModel& model, const Ask& ask) {
 Call call_of(const EncodingModel& model, const Ask& ask) {
   if (ask.kind == Kind::step || ask.kind == Kind::padded) {
     Call call = attention_call(model, ask);
-    repeat_pattern(call, Operation::attend);
+    repeat_pattern(call, ask.kind, Operation::attend);
     return call;
   }
   Question question = ask.question;
@@ -162,7 +204,7 @@ Call call_of(const EncodingModel& model, const Ask& ask) {
     call.positions.clear();
     for (Tensor& tensor : call.vectors) tensor = Tensor::zeros(tensor.dtype, {1, 0, 2, tensor.shape[3]});
   }
-  repeat_pattern(call, signature_of(model.spec().encoding).operation);
+  repeat_pattern(call, ask.kind, signature_of(model.spec().encoding).operation);
   return call;
 }
 

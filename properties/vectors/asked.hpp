@@ -20,6 +20,10 @@ enum class Kind : std::int64_t {
   nothing,   ///< a call of no tokens
   step,      ///< of attention: some of the last tokens alone, with the keys of all
   padded,    ///< of attention: rows of unequal lengths
+  large,     ///< values beyond float16's range; in float16 its largest
+  huge,      ///< values whose squares float32 cannot hold
+  tiny,      ///< values below the least normal one
+  alike,     ///< a weight whose columns are equal, opposite and constant
 };
 
 struct Ask {

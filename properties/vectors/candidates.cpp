@@ -58,13 +58,17 @@ std::vector<Ask> candidates(const EncodingModel& model) {
   }
   if (is_attention(model)) {
     // More keys than a tile has, every key counting, and scores far from 0.
-    for (const auto& [tokens, fill] : {std::pair{9, 807}, {66, 802}, {66, 807}, {38, 804}, {130, 804}})
+    for (const auto& [tokens, fill] : {std::pair{9, 807}, {66, 802}, {66, 807}, {38, 804}, {130, 804}, {293, 804}})
       add(Kind::plain, {.position = 3, .tokens = tokens, .fill = fill});
   }
   if (axes_of(model.spec().encoding) > 1 && !is_attention(model)) {
     for (std::int64_t placement = 0; placement < gen::placements; ++placement)
       add(Kind::plain, {.position = first, .tokens = 36, .batch = 2, .heads = 2, .fill = placed + placement});
   }
+  for (const Kind kind : {Kind::large, Kind::huge, Kind::tiny, Kind::alike})
+    add(kind, {.position = 5, .tokens = 7, .batch = 2, .heads = 3, .fill = 12});
+  // The same but for columns that are alike.
+  if (can_ask(model, Kind::alike)) add(Kind::plain, {.position = 5, .tokens = 7, .batch = 2, .heads = 3, .fill = 12});
   std::vector<Ask> others;
   for (const Question& question : model.first_questions()) others.push_back({Kind::plain, question});
   for (const auto& block : model.sweep(std::int64_t{1} << 18).blocks) others.push_back({Kind::plain, block.values});
@@ -77,7 +81,8 @@ std::vector<Ask> candidates(const EncodingModel& model) {
   }
   std::ranges::stable_sort(others, {}, [&](const Ask& ask) { return size_of(model, ask); });
   small.insert(small.end(), others.begin(), others.end());
-  constexpr std::int64_t most = std::int64_t{1} << 19;
+  // Of attention 300 tokens of 16 channels: few of its products are told.
+  const std::int64_t most = std::int64_t{1} << (is_attention(model) ? 24 : 19);
   std::erase_if(small, [&](const Ask& ask) { return size_of(model, ask) > most; });
   return small;
 }

@@ -182,7 +182,7 @@ class Chooser {
     const auto is_out_of_reach = [](const Mutant* mutant) { return mutant->begin != nullptr; };
     std::ranges::copy_if(alive_, std::back_inserter(claim_.left), is_out_of_reach);
     std::erase_if(alive_, is_out_of_reach);
-    const double longest = 3 + 0.8 * static_cast<double>(alive_.size());
+    const double longest = 6 + 1.5 * static_cast<double>(alive_.size());
     const double start = processor_seconds();
     for (const Ask& ask : candidates(*model_)) {
       if (alive_.empty() || most == 0 || processor_seconds() - start > longest) break;

@@ -152,7 +152,14 @@ std::string text_of(const EncodingModel& model, const Ask& ask) {
     text += fmt::format(", {} rows, {} heads", q.batch, q.heads);
   text += fmt::format(" from {}", q.position);
   if (q.order != 0) text += fmt::format(", order {}", q.order);
-  return ask.kind == Kind::gradient ? "gradient of " + text : text;
+  switch (ask.kind) {
+    case Kind::gradient: return "gradient of " + text;
+    case Kind::large: return text + ", large values";
+    case Kind::huge: return text + ", values whose squares overflow";
+    case Kind::tiny: return text + ", subnormal values";
+    case Kind::alike: return text + ", columns of the weight alike";
+    default: return text;
+  }
 }
 
 }  // namespace sextant::vectors

@@ -70,6 +70,11 @@ inline constexpr double fine_factor = 1 + 0x1p-14;
 inline constexpr double small_factor = 0x1p-6;
 inline constexpr double large_factor = 0x1p6;
 
+/// Instead of 1: what values of Kind::large are multiplied by, in float16 and else, and those of Kind::huge.
+inline constexpr double large_in_float16 = 0x1p11;
+inline constexpr double large_elsewhere = 0x1p20;
+inline constexpr double huge_factor = 0x1p80;
+
 /// A tensor of these values, from number `from` on and over again, each times `factor`.
 Tensor patterned(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t from, double factor = 1);
 

@@ -90,8 +90,8 @@ bool is_convicted(const mutants::Mutant& mutant) {
   return false;
 }
 
-// Left are faults between threads, after calls that are refused, of special values, and in calls that are longer or of
-// other magnitudes than the vectors'.
+// Left are faults between threads, after calls that are refused, of NaN, infinities and signs of zero, and in calls
+// that are longer than the vectors'.
 TEST(Vectors, ConvictMostMutants) {
   std::size_t all = 0;
   std::size_t caught = 0;
