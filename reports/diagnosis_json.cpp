@@ -34,7 +34,7 @@ Diagnosis diagnosis_of(const JsonObject& json) {
     // Reports of earlier versions have none.
     const DiagnosedStage stage =
         difference.has("stage")
-            ? difference.one_of("stage", {position, frequency, angle, table, rotation, rounding, other})
+            ? difference.one_of("stage", {position, frequency, angle, table, rotation, rounding, arithmetic, other})
             : other;
     diagnosis.differences.push_back({difference.text("words"), difference.text("row"), stage});
   }

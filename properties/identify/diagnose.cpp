@@ -112,7 +112,7 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
   if (diagnosis.differences.empty() && found.spec && found.spec->accuracy != claim.accuracy)
     diagnosis.differences.push_back({fmt::format("what is claimed, but its arithmetic is that of {}, not of {}",
                                                  name_of(found.spec->accuracy), name_of(claim.accuracy)),
-                                     ""});
+                                     "", DiagnosedStage::arithmetic});
   // Another evaluation is tried where the claimed one does not hold, and kept where it does.
   if (found.spec && found.spec->evaluation != claim.evaluation)
     diagnosis.differences.push_back(

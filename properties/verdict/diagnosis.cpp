@@ -20,6 +20,7 @@ std::string_view name_of(DiagnosedStage stage) {
     case DiagnosedStage::table: return "table";
     case DiagnosedStage::rotation: return "rotation";
     case DiagnosedStage::rounding: return "rounding";
+    case DiagnosedStage::arithmetic: return "arithmetic";
     case DiagnosedStage::other: return "other";
   }
   return "";
@@ -30,6 +31,7 @@ bool contradicts(const Diagnosis& diagnosis, std::string_view stage) {
     switch (difference.stage) {
       // An angle of another position is another angle.
       case DiagnosedStage::position: return stage == "angle";
+      case DiagnosedStage::arithmetic: return true;
       // What has no stage of its own may still be seen in one; but whatever turns pairs otherwise looks like other
       // frequencies, which are told wherever they are what is wrong.
       case DiagnosedStage::other: return stage != "frequency";

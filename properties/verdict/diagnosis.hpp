@@ -10,8 +10,9 @@
 namespace sextant {
 
 /// What of the computation a difference is of, as a survey tells the stage that an error comes from; positions are what
-/// it begins with. Masks, weights and what else is of none of them are `other`.
-enum class DiagnosedStage { position, frequency, angle, table, rotation, rounding, other };
+/// it begins with. `arithmetic` is another accuracy class, whichever stage it comes from. Masks, weights and what else
+/// is of none of them are `other`.
+enum class DiagnosedStage { position, frequency, angle, table, rotation, rounding, arithmetic, other };
 std::string_view name_of(DiagnosedStage stage);
 
 /// One difference between what is claimed and what is computed.
