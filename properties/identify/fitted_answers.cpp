@@ -36,18 +36,36 @@ std::vector<Question> questions_of(const EncodingModel& model) {
 
 }  // namespace
 
-FittedAnswers fitted_answers(Session& session, const Spec& spec, std::optional<Dtype> narrow) {
-  std::vector<Question> questions;
-  std::vector<Call> calls;
-  std::vector<Tensor> answers;
-  {
-    const auto model = model_of(spec);
-    questions = questions_of(*model);
-    for (const Question& question : questions) {
-      calls.push_back(model->call_of(question));
-      answers.push_back(model->ask(session, calls.back()));
-    }
+AskedAnswers::AskedAnswers(Session& session, const Spec& claim) : axes_(axes_of(claim.encoding)) {
+  const auto model = model_of(claim);
+  questions_ = questions_of(*model);
+  for (const Question& question : questions_) {
+    calls_.push_back(model->call_of(question));
+    answers_.push_back(model->ask(session, calls_.back()));
   }
+}
+
+std::optional<double> AskedAnswers::meet(const Spec& tried, const Renumbered& renumbered) const {
+  const auto model = model_of(tried);
+  if (model->not_judged()) return std::nullopt;
+  const auto judge = model->judge();
+  double worst = 0;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    Call call = calls_[i];
+    if (renumbered) {
+      const std::size_t each = call.positions.size() / static_cast<std::size_t>(axes_);
+      for (std::size_t at = 0; at < call.positions.size(); ++at)
+        call.positions[at] = renumbered(static_cast<std::int64_t>(at / each), call.positions[at]);
+    }
+    const Judgement judgement = judge->values(call, answers_[i]);
+    if (judgement.within != reference::Certainty::yes) return std::nullopt;
+    worst = std::max(worst, judgement.deviation.of_bound);
+  }
+  return worst;
+}
+
+FittedAnswers fitted_answers(Session& session, const Spec& spec, std::optional<Dtype> narrow) {
+  const AskedAnswers asked(session, spec);
   std::vector<Spec> tries{spec};
   for (const AccuracyClass accuracy : laxer) {
     if (narrow &&
@@ -73,12 +91,12 @@ FittedAnswers fitted_answers(Session& session, const Spec& spec, std::optional<D
     const auto judge = model->judge();
     double worst = 0;
     bool hold = true;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const Judgement judgement = judge->values(calls[i], answers[i]);
+    for (std::size_t i = 0; i < asked.calls().size(); ++i) {
+      const Judgement judgement = judge->values(asked.calls()[i], asked.answers()[i]);
       worst = std::max(worst, judgement.deviation.of_bound);
       if (hold && !of_claim && judgement.within != reference::Certainty::yes)
         where = fmt::format("answers at positions from {} on are up to {:.3g} times as far from it as {} allows",
-                            questions[i].position, judgement.deviation.of_bound, name_of(tried.accuracy));
+                            asked.questions()[i].position, judgement.deviation.of_bound, name_of(tried.accuracy));
       hold = hold && judgement.within == reference::Certainty::yes;
     }
     if (!of_claim) of_claim = worst;

@@ -1,14 +1,40 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
-
-#include <string>
+#include <vector>
 
 #include "lib/spec/spec.hpp"
+#include "properties/model/model.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant::identify {
+
+/// The answers to some of accuracy's questions, which are asked once, to be held against several claims.
+class AskedAnswers {
+ public:
+  /// Asks under a claim. @throws SubjectFailure, Interrupted.
+  AskedAnswers(Session& session, const Spec& claim);
+
+  /// What a position is taken for on an axis; both count the claim's steps.
+  using Renumbered = std::function<std::int64_t(std::int64_t axis, std::int64_t position)>;
+
+  /// The worst value against its bound where every one meets a valid claim of the same sizes, whose positions may be
+  /// taken for others; nothing where one does not, or no bound is known.
+  std::optional<double> meet(const Spec& tried, const Renumbered& renumbered = {}) const;
+
+  const std::vector<Question>& questions() const { return questions_; }
+  const std::vector<Call>& calls() const { return calls_; }
+  const std::vector<Tensor>& answers() const { return answers_; }
+
+ private:
+  std::int64_t axes_;
+  std::vector<Question> questions_;
+  std::vector<Call> calls_;
+  std::vector<Tensor> answers_;
+};
 
 /// How the answers of a session compare with a claim that may not be the one it was opened under.
 struct FittedAnswers {

@@ -13,4 +13,7 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
 /// Which of Fourier features' units, orders and ends the answers have, each tried alone. @throws likewise.
 Identification identify_fourier(CountedSession& session, const Spec& claim, const Fourier& features);
 
+/// The extents that offsets of a window are divided by, or which other formula their codes have. @throws likewise.
+Identification identify_log_coordinates(CountedSession& session, const Spec& claim, const LogCoordinates& encoding);
+
 }  // namespace sextant::identify

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/verdict/diagnosis.hpp"
+
+namespace sextant::identify {
+
+/// Another claim that a subject may meet, of the sizes of the one that it was opened under.
+struct TriedClaim {
+  Spec spec;
+  std::string words;  ///< what it is called in place of the fields that differ; may be empty
+  DiagnosedStage stage = DiagnosedStage::other;
+};
+
+struct MetClaim {
+  TriedClaim claim;
+  double of_bound = 0;  ///< the worst value against its bound
+};
+
+/// The claim itself, without words, where every answer meets it, else the first of `list` that every answer meets under
+/// its own class and evaluation; those that are no valid spec, or of which no bound is known, are passed over. Nothing
+/// where none is met.
+std::optional<MetClaim> first_met(const AskedAnswers& asked, const Spec& claim, std::vector<TriedClaim> list);
+
+}  // namespace sextant::identify
