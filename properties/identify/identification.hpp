@@ -20,18 +20,24 @@ enum class Confidence {
 };
 std::string_view name_of(Confidence confidence);
 
+/// Whether a fault says what differs, or that answers are off from a name, whose fields then tell nothing.
+enum class FaultKind { cause, misfit };
+
 /// What no spec says of a subject, in words, and of what stage of the computation it is.
 struct Fault {
-  Fault(std::string told, DiagnosedStage of = DiagnosedStage::other);
+  Fault(std::string told, DiagnosedStage of = DiagnosedStage::other, FaultKind is = FaultKind::cause);
   std::string words;
   DiagnosedStage stage;
+  FaultKind kind;
 };
+Fault misfit(std::string words);
 
 /// What a subject computes, told from its answers.
 struct Identification {
   std::optional<Spec> spec;  ///< a claim that it would meet; nothing where no spec says it
   Confidence confidence = Confidence::none;
   std::vector<std::string> seen;       ///< what was measured, a line each
+  std::vector<Fault> convention;       ///< what `spec` is called in place of its fields: "the corners of patches"
   std::vector<Fault> faults;           ///< what no spec says: "positions above 4095 are clamped"
   std::vector<Fault> arithmetic;       ///< "frequencies are rounded to bfloat16": what its accuracy class comes from
   std::vector<std::string> equal;      ///< other claims that are the same in what was seen, `describe`d

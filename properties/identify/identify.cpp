@@ -14,6 +14,7 @@
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/identify_sinusoidal.hpp"
 #include "properties/identify/rounded_values.hpp"
+#include "properties/identify/tried_claims.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -36,16 +37,37 @@ struct OfEncoding {
   Identification operator()(const Learned& table) const { return identify_learned(session, probe, table); }
   Identification operator()(const WindowBias& bias) const { return identify_window_bias(session, probe, bias); }
   Identification operator()(const Fourier& features) const { return identify_fourier(session, probe, features); }
-  Identification operator()(const auto&) const {
-    Identification none;
-    none.table.push_back(fmt::format("no way is known to tell what computes {}", encoding_name(probe)));
-    return none;
+  Identification operator()(const LogCoordinates& offsets) const {
+    return identify_log_coordinates(session, probe, offsets);
+  }
+  Identification operator()(const Integer& code) const { return of_numbers(code); }
+  Identification operator()(const Binary& code) const { return of_numbers(code); }
+
+  // Numbers and digits, which are normalized or not.
+  template <class Code>
+  Identification of_numbers(Code code) const {
+    Identification found;
+    const bool is_normalized = code.normalize;
+    code.normalize = !is_normalized;
+    Spec other = probe;
+    other.encoding = code;
+    if (const auto met = first_met(AskedAnswers(session, probe), probe, {{other, {}}})) {
+      found.spec = met->claim.spec;
+      found.of_bound = met->of_bound;
+      found.confidence = Confidence::high;
+    } else {
+      found.table.emplace_back("codes are neither the numbers nor the normalized ones");
+    }
+    found.calls = session.calls();
+    return found;
   }
 };
 
 }  // namespace
 
-Fault::Fault(std::string told, DiagnosedStage of) : words(std::move(told)), stage(of) {}
+Fault::Fault(std::string told, DiagnosedStage of, FaultKind is) : words(std::move(told)), stage(of), kind(is) {}
+
+Fault misfit(std::string words) { return {std::move(words), DiagnosedStage::other, FaultKind::misfit}; }
 
 std::string_view name_of(Confidence confidence) {
   switch (confidence) {
@@ -59,7 +81,7 @@ std::string_view name_of(Confidence confidence) {
 
 Identification identify(const Subject& subject, const Spec& probe) {
   constexpr std::int64_t fewest = 16;
-  const bool is_grid = is_of<SinusoidalNd, Sinusoidal2d>(probe);
+  const bool is_grid = is_of<SinusoidalNd, Sinusoidal2d, LogCoordinates>(probe);
   if (probe.min_position > 0 || (probe.max_position < fewest && !is_grid)) {
     Identification none;
     none.table.push_back(fmt::format("positions 0 to {} at least are asked, and the spec has {} to {}", fewest - 1,
@@ -73,7 +95,13 @@ Identification identify(const Subject& subject, const Spec& probe) {
            spec.evaluation == probe.evaluation;
   };
   if (found.spec && found.faults.empty() && !is_as_asked(*found.spec)) {
-    if (RoundedValues seen = rounded_values(session, *found.spec); !seen.words.empty())
+    RoundedValues seen = rounded_values(session, *found.spec);
+    // Truncated results look like those of an evaluation that rounds more often.
+    if (seen.are_truncated && found.spec->evaluation != probe.evaluation) {
+      found.spec->evaluation = probe.evaluation;
+      found.confidence = Confidence::low;
+    }
+    if (!seen.words.empty())
       (found.confidence == Confidence::low ? found.faults : found.arithmetic)
           .emplace_back(std::move(seen.words), seen.stage);
   }

@@ -35,16 +35,10 @@ Identification judged(CountedSession& session, const Spec& claim, Identification
   const FittedAnswers fitted = fitted_answers(session, claim);
   found.of_bound = fitted.of_bound;
   if (!fitted.hold && found.faults.empty()) {
-    found.faults.emplace_back(fitted.where);
+    found.faults.push_back(misfit(fitted.where));
     found.confidence = Confidence::low;
   }
   found.calls = session.calls();
-  return found;
-}
-
-Identification unknown(const Spec& claim, std::string words) {
-  Identification found = as_claimed(claim);
-  blame(found, std::move(words));
   return found;
 }
 
@@ -107,7 +101,11 @@ std::vector<Way> known_ways(std::int64_t first, std::int64_t rows) {
 
 Identification identify_learned(CountedSession& session, const Spec& claim, const Learned& table) {
   const std::int64_t columns = columns_for(table.max_positions);
-  if (columns > table.dim) return unknown(claim, "rows of so few channels are not told apart");
+  if (columns > table.dim) {
+    Identification untold = judged(session, claim, as_claimed(claim));
+    untold.seen.emplace_back("rows of so few channels are not told apart");
+    return untold;
+  }
   const Tensor weight = numbered(claim.dtype, table.max_positions, table.dim);
   const std::int64_t last = std::min(claim.max_position, table.max_positions) - 1;
   std::vector<std::int64_t> positions;

@@ -109,6 +109,10 @@ class QkNormRopeIdentifier {
       found_.faults.emplace_back("heads are divided by the root of the sum of their squares, not of the mean");
       return false;
     }
+    if (std::fabs(of_two - of_one) <= 16 * unit * of_one) {
+      found_.faults.emplace_back("heads are normalized, and the weights are left out");
+      return false;
+    }
     const double offset = of_one / (of_two - of_one) - 1;
     if (std::fabs(of_two - of_one - 1) > 16 * unit || std::fabs(offset - std::round(offset)) > 32 * unit ||
         (std::round(offset) != 0 && std::round(offset) != 1)) {
@@ -129,6 +133,11 @@ class QkNormRopeIdentifier {
     const double square = (x / made) * (x / made);
     const Range seen{square * (1 - 8 * unit) - x * x, square * (1 + 8 * unit) - x * x};
     if (!seen.holds(encoding_.epsilon) && seen.low > 0) encoding_.epsilon = roundest_in(seen).value;
+    if (seen.high < encoding_.epsilon) {
+      // A claim has one.
+      encoding_.epsilon = std::max(seen.high, 0x1p-60);
+      found_.convention.emplace_back(fmt::format("epsilon is left out: it is below {:.1g}", encoding_.epsilon));
+    }
     found_.seen.push_back(fmt::format("epsilon {:.4g} to {:.4g}", std::max(seen.low, 0.0), seen.high));
   }
 
@@ -147,7 +156,7 @@ class QkNormRopeIdentifier {
   }
 
   // What weights of 1 for queries and 2 for keys show of who has whose.
-  std::string words_of_weights() {
+  Fault words_of_weights() {
     Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
     for (std::int64_t i = 0; i < width(); ++i) x.set(i, 1024);
     const Tensor once = filled(claim_.dtype, width(), 1 - encoding_.weight_offset);
@@ -157,10 +166,10 @@ class QkNormRopeIdentifier {
         qk_norm_rope(session_, claim_, {.q = x, .k = x, .q_weight = once, .k_weight = twice, .positions = origin});
     // At position 0 nothing turns, and values differ by an attention factor alone.
     const double ratio = made.k.at(0) / made.q.at(0);
-    if (std::fabs(ratio - 0.5) < 0.1) return "queries have the keys' weight, and keys the queries'";
+    if (std::fabs(ratio - 0.5) < 0.1) return {"queries have the keys' weight, and keys the queries'"};
     if (std::fabs(ratio - 1) < 0.1)
-      return std::fabs(made.q.at(0)) < 1.5 ? "keys have the queries' weight" : "queries have the keys' weight";
-    return "not every value is as near to it as its accuracy class claims";
+      return {std::fabs(made.q.at(0)) < 1.5 ? "keys have the queries' weight" : "queries have the keys' weight"};
+    return misfit("not every value is as near to it as its accuracy class claims");
   }
 
   // Weights of a pair that differ show which comes first: of (1, 0) either w0 (cos, sin) or (w0 cos, w1 sin).
@@ -173,6 +182,8 @@ class QkNormRopeIdentifier {
     const Tensor plain = queries(session_, claim_, x, weight, {1});
     weight.set(from.first, 2 - encoding_.weight_offset);
     const Tensor weighted = queries(session_, claim_, x, weight, {1});
+    // What stands at another position than 1 shows no order.
+    if (std::fabs(plain.at(to.second)) < 0.1) return;
     const double ratio = weighted.at(to.second) / plain.at(to.second);
     if (std::fabs(ratio - 2) < 0.1) {
       found_.seen.emplace_back("heads are normalized, then turned");

@@ -312,7 +312,7 @@ class SinusoidalNdIdentifier {
     const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
-    if (!fitted.hold) found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+    if (!fitted.hold) found_.faults.push_back(misfit("not every value is as near to it as its accuracy class claims"));
     found_.confidence = !found_.faults.empty()                   ? Confidence::low
                         : best.is_pinned && found_.equal.empty() ? Confidence::high
                                                                  : Confidence::medium;

@@ -98,9 +98,10 @@ class XposIdentifier {
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (!fitted.hold)
-      found_.faults.emplace_back(counts_lengths_from_start()
-                                     ? "lengths are counted from the call's start: its first position is taken for 0"
-                                     : "not every value is as near to it as its accuracy class claims");
+      found_.faults.push_back(
+          counts_lengths_from_start()
+              ? Fault("lengths are counted from the call's start: its first position is taken for 0")
+              : misfit("not every value is as near to it as its accuracy class claims"));
     const bool is_clear = best.is_pinned && is_pinned_ && (fits.size() < 2 || fits[1].digits > best.digits);
     found_.confidence = !found_.faults.empty() ? Confidence::low : is_clear ? Confidence::high : Confidence::medium;
   }
