@@ -16,6 +16,7 @@
 #include "properties/identify/attention_probe.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_rope.hpp"
+#include "properties/identify/other_axes.hpp"
 #include "properties/identify/round_numbers.hpp"
 #include "properties/model/question.hpp"
 #include "reference/alibi.hpp"
@@ -380,13 +381,16 @@ class AttentionIdentifier {
       return;
     }
     const FittedAnswers fitted = fitted_answers(session_, spec);
-    if (!fitted.hold && is_guess_) {
+    // What is not told is as claimed or it is not known; a laxer class that a few answers meet says neither.
+    const bool is_refuted = is_guess_ && !(fitted.hold && fitted.spec.accuracy == claim_.accuracy);
+    if (is_refuted && take_other_axes(spec)) return;
+    if (is_refuted) {
       found_.table.emplace_back("the claim's own position does not explain the answers, and no other is tried");
       return;
     }
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
-    if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(fitted.where);
+    if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(misfit(fitted.where));
     // Rounded positions are not told from rounded angles.
     const bool is_coarse =
         fitted.spec.accuracy == AccuracyClass::float16_angle || fitted.spec.accuracy == AccuracyClass::bfloat16_angle;
@@ -394,6 +398,26 @@ class AttentionIdentifier {
     found_.confidence = !found_.faults.empty()                          ? Confidence::low
                         : !is_guess_ && rotation_ != Confidence::medium ? Confidence::high
                                                                         : Confidence::medium;
+  }
+
+  // Of a position of several axes those that it is mistaken for; of a looked up bias none at all.
+  bool take_other_axes(const Spec& spec) {
+    std::vector<TriedClaim> list;
+    if (const auto* axial = carried<RopeNd>(claimed_)) {
+      for (TriedClaim& tried : other_axes(spec, *axial)) {
+        Attention attention = attention_;
+        attention.position = *held<RopeNd>(tried.spec);
+        tried.spec.encoding = attention;
+        list.push_back(std::move(tried));
+      }
+    }
+    const auto met = first_met(AskedAnswers(session_, spec), spec, std::move(list));
+    if (!met) return false;
+    found_.spec = met->claim.spec;
+    if (!met->claim.words.empty()) found_.convention.emplace_back(met->claim.words, met->claim.stage);
+    found_.of_bound = met->of_bound;
+    found_.confidence = Confidence::medium;
+    return true;
   }
 
   CountedSession& session_;

@@ -6,7 +6,8 @@
 namespace sextant::identify {
 
 /// What the subject of a session computes that was opened under `claim`, of this rotation over several axes: each axis
-/// alone is asked as a rope is, the others' coordinates being 0. Normalized coordinates and rules that look at a call's
+/// alone is asked as a rope is, the others' coordinates being 0. Of normalized coordinates, and
+/// where the axes show nothing alone, the claims that they are mistaken for are tried; rules that look at a call's
 /// length are not told. @throws SubjectFailure, Interrupted.
 Identification identify_rope_nd(CountedSession& session, const Spec& claim, const RopeNd& encoding);
 

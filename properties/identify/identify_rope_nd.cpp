@@ -16,6 +16,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_axes.hpp"
+#include "properties/identify/other_axes.hpp"
 #include "properties/identify/positions_used.hpp"
 #include "properties/identify/rope_rules.hpp"
 #include "properties/identify/rotation_layout.hpp"
@@ -68,7 +69,8 @@ class RopeNdIdentifier {
 
   Identification run() {
     if (nd_.coordinates != Coordinates::index) {
-      found_.table.emplace_back("coordinates normalized to a picture are not told: position 0 of each axis is turned");
+      // Position 0 of each axis is turned, so that no axis can be asked alone.
+      if (!take_other_axes()) found_.table.emplace_back("normalized coordinates are none of those that are tried");
     } else if (length_limit(nd_.rope.rope_scaling)) {
       found_.table.emplace_back("a rule that looks at a call's length is not told of several axes");
     } else if (find_pairs() && find_layout()) {
@@ -77,12 +79,25 @@ class RopeNdIdentifier {
       if (!found_.spec) tell_pairs();
     }
     if (!found_.spec && found_.faults.empty()) compare_axes();
+    if (!found_.spec && found_.faults.empty()) take_other_axes();
     found_.calls = session_.calls();
     return std::move(found_);
   }
 
  private:
   const Rope& head() const { return *held<Rope>(rope_claim_); }
+
+  // The first of the claims that this one is mistaken for which every answer meets.
+  bool take_other_axes() {
+    const auto met = first_met(AskedAnswers(session_, claim_), claim_, other_axes(claim_, nd_));
+    if (!met) return false;
+    found_.spec = met->claim.spec;
+    if (!met->claim.words.empty()) found_.convention.emplace_back(met->claim.words, met->claim.stage);
+    found_.of_bound = met->of_bound;
+    // Others were not asked about.
+    found_.confidence = Confidence::medium;
+    return true;
+  }
 
   // Which axis turns each pair. A pair that several axes turn, or channels that are mixed otherwise, end it.
   bool find_pairs() {

@@ -1,0 +1,192 @@
+#include "properties/identify/other_axes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "lib/spec/of.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// What normalized coordinates c become, scale (c + shift), on an axis of so many patches.
+struct Move {
+  double shift = 0;
+  double scale = 1;
+};
+
+class List {
+ public:
+  List(const Spec& claim, const RopeNd& encoding) : claim_(claim), encoding_(encoding) {}
+
+  std::vector<TriedClaim> made() && {
+    add_other_fields();
+    if (encoding_.coordinates != Coordinates::index) {
+      add_other_coordinates();
+      if (!encoding_.coordinate_shifts.empty() || !encoding_.coordinate_scales.empty()) add_other_moves();
+    }
+    return std::move(list_);
+  }
+
+ private:
+  template <class Change>
+  void with(std::string words, DiagnosedStage stage, const Change& change) {
+    RopeNd tried = encoding_;
+    change(tried);
+    list_.push_back({claim_, std::move(words), stage});
+    list_.back().spec.encoding = std::move(tried);
+  }
+
+  Move claimed(std::size_t axis) const {
+    return {encoding_.coordinate_shifts.empty() ? 0 : encoding_.coordinate_shifts[axis],
+            encoding_.coordinate_scales.empty() ? 1 : encoding_.coordinate_scales[axis]};
+  }
+
+  // With every axis moved as `moved` says.
+  template <class Moved>
+  void with_moves(std::string words, const Moved& moved) {
+    with(std::move(words), DiagnosedStage::position, [&](RopeNd& tried) {
+      tried.coordinate_shifts.clear();
+      tried.coordinate_scales.clear();
+      for (std::size_t axis = 0; axis < encoding_.extents.size(); ++axis) {
+        const Move move = moved(axis);
+        tried.coordinate_shifts.push_back(move.shift);
+        tried.coordinate_scales.push_back(move.scale);
+      }
+    });
+  }
+
+  // Those whose words are the fields that differ.
+  void add_other_fields() {
+    with({}, DiagnosedStage::position, [](RopeNd& e) { std::ranges::reverse(e.axis_order); });
+    with({}, DiagnosedStage::position, [&](RopeNd& e) {
+      e.axis_order = order_of_axes(encoding_);
+      std::ranges::reverse(e.axis_order);
+    });
+    with({}, DiagnosedStage::position, [](RopeNd& e) { e.axis_order.clear(); });
+    for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved})
+      with({}, DiagnosedStage::position, [&](RopeNd& e) { e.section_order = order; });
+    for (const RotaryLayout layout : {RotaryLayout::prefix, RotaryLayout::suffix})
+      with({}, DiagnosedStage::rotation, [&](RopeNd& e) { e.rope.rotary_layout = layout; });
+    for (const Pairing pairing : {Pairing::half, Pairing::interleaved})
+      with({}, DiagnosedStage::rotation, [&](RopeNd& e) { e.rope.pairing = e.rope.output_pairing = pairing; });
+    for (const Direction direction : {Direction::counterclockwise, Direction::clockwise})
+      with({}, DiagnosedStage::rotation, [&](RopeNd& e) { e.rope.direction = direction; });
+    for (const std::int64_t parts : {std::int64_t{1}, axes(encoding_)})
+      with(parts == 1 ? "partners are those of the whole head, where the claim has them within each axis' part"
+                      : "partners are those within each axis' part, where the claim has them in the whole head",
+           DiagnosedStage::rotation, [&](RopeNd& e) { e.rope.parts = parts; });
+    with({}, DiagnosedStage::frequency, [](RopeNd& e) { e.ladder = LadderShape::falling; });
+    if (encoding_.ladder == LadderShape::both_ends) add_open_end();
+  }
+
+  // base^(k/m) is (base^((m-1)/m))^(k/(m-1)).
+  void add_open_end() {
+    const auto [fewest, most] = std::ranges::minmax(encoding_.sections);
+    if (fewest != most || fewest < 2) return;
+    const auto pairs = static_cast<double>(fewest);
+    with("exponents are divided by the number of pairs, not by one less: frequencies end short of the base",
+         DiagnosedStage::frequency, [&](RopeNd& e) {
+           e.rope.rope_theta = std::pow(e.rope.rope_theta, (pairs - 1) / pairs);
+           for (double& base : e.rope_thetas) base = std::pow(base, (pairs - 1) / pairs);
+         });
+  }
+
+  void add_other_coordinates() {
+    const auto extent = [&](std::size_t axis) { return static_cast<double>(encoding_.extents[axis]); };
+    for (const Coordinates coordinates : {Coordinates::normalized, Coordinates::normalized_starts})
+      with({}, DiagnosedStage::position, [&](RopeNd& e) { e.coordinates = coordinates; });
+    with("coordinates are not normalized: each is its number", DiagnosedStage::position, [](RopeNd& e) {
+      e.coordinates = Coordinates::index;
+      e.extents.clear();
+      e.coordinate_shifts.clear();
+      e.coordinate_scales.clear();
+    });
+    for (const auto& [words, number] : {std::pair("every axis is divided by the first one's extent", first_extent()),
+                                        std::pair("every axis is divided by the last one's extent", last_extent()),
+                                        std::pair("every axis is divided by the longest one's extent", longest())})
+      with(words, DiagnosedStage::position, [&](RopeNd& e) { e.extents.assign(e.extents.size(), number); });
+    for (const auto& [words, factor] :
+         {std::pair("coordinates have half the unit: parts of half a turn, where the claim has whole ones", 0.5),
+          std::pair("coordinates have twice the claimed unit", 2.0),
+          std::pair("coordinates have four times the claimed unit", 4.0),
+          std::pair("coordinates have a quarter of the claimed unit", 0.25)}) {
+      const bool is_of_turns = factor == 0.5 && encoding_.coordinate_scales.empty();
+      with_moves(factor == 0.5 && !is_of_turns ? "coordinates have half the claimed unit" : words,
+                 [&](std::size_t axis) {
+                   const Move own = claimed(axis);
+                   return Move{own.shift, factor * own.scale};
+                 });
+    }
+    // (2p + 1 - e)/e with another end or span: e/(e-1) of it is from -1 to 1, half of it, with 1 added, from 0 to 1.
+    if (encoding_.coordinates == Coordinates::normalized)
+      with_moves("the first and the last patch lie at the ends, -1 and 1", [&](std::size_t axis) {
+        const Move own = claimed(axis);
+        const double wider = extent(axis) / std::max(extent(axis) - 1, 1.0);
+        return Move{own.shift / wider, own.scale * wider};
+      });
+    with_moves("coordinates lie in [0, 1], not in [-1, 1]", [&](std::size_t axis) {
+      return Move{1 + 2 * claimed(axis).shift, claimed(axis).scale / 2};
+    });
+    with_moves("coordinates begin at 0, not at -1", [&](std::size_t axis) { return Move{1, claimed(axis).scale}; });
+    with("the first axis has the unit of the last", DiagnosedStage::position, [](RopeNd& e) {
+      e.extents.front() = e.extents.back();
+      if (!e.coordinate_shifts.empty()) e.coordinate_shifts.front() = e.coordinate_shifts.back();
+      if (!e.coordinate_scales.empty()) e.coordinate_scales.front() = e.coordinate_scales.back();
+    });
+  }
+
+  void add_other_moves() {
+    const std::size_t last = encoding_.extents.size() - 1;
+    const auto extent = [&](std::size_t axis) { return static_cast<double>(encoding_.extents[axis]); };
+    with_moves("coordinates are not moved", [&](std::size_t axis) { return Move{0, claimed(axis).scale}; });
+    with_moves("coordinates are not multiplied", [&](std::size_t axis) { return Move{claimed(axis).shift, 1}; });
+    with_moves("coordinates are neither moved nor multiplied", [](std::size_t) { return Move{}; });
+    with_moves("coordinates are multiplied before they are moved", [&](std::size_t axis) {
+      return Move{claimed(axis).shift / claimed(axis).scale, claimed(axis).scale};
+    });
+    with_moves("every axis is multiplied by the first one's scale", [&](std::size_t axis) {
+      return Move{claimed(axis).shift, claimed(0).scale};
+    });
+    with_moves("every axis is moved by the first one's shift", [&](std::size_t axis) {
+      return Move{claimed(0).shift, claimed(axis).scale};
+    });
+    with_moves("the last axis is multiplied by its scale twice", [&](std::size_t axis) {
+      const Move own = claimed(axis);
+      return Move{own.shift, axis == last ? own.scale * own.scale : own.scale};
+    });
+    with_moves("coordinates are multiplied by their scales twice", [&](std::size_t axis) {
+      const Move own = claimed(axis);
+      return Move{own.shift, own.scale * own.scale};
+    });
+    with_moves("coordinates are moved the other way", [&](std::size_t axis) {
+      return Move{-claimed(axis).shift, claimed(axis).scale};
+    });
+    with_moves("coordinates are divided by their scales", [&](std::size_t axis) {
+      return Move{claimed(axis).shift, 1 / claimed(axis).scale};
+    });
+    with_moves("shifts are taken for numbers of patches", [&](std::size_t axis) {
+      return Move{2 * claimed(axis).shift / extent(axis), claimed(axis).scale};
+    });
+    // s (c + 1) - 1 + s t.
+    with_moves("coordinates in [0, 1] are multiplied, before they are made to lie in [-1, 1]", [&](std::size_t axis) {
+      const Move own = claimed(axis);
+      return Move{own.shift + 1 - 1 / own.scale, own.scale};
+    });
+  }
+
+  std::int64_t first_extent() const { return encoding_.extents.front(); }
+  std::int64_t last_extent() const { return encoding_.extents.back(); }
+  std::int64_t longest() const { return std::ranges::max(encoding_.extents); }
+
+  Spec claim_;
+  RopeNd encoding_;
+  std::vector<TriedClaim> list_;
+};
+
+}  // namespace
+
+std::vector<TriedClaim> other_axes(const Spec& claim, const RopeNd& encoding) { return List(claim, encoding).made(); }
+
+}  // namespace sextant::identify
