@@ -7,6 +7,7 @@
 
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_bias.hpp"
+#include "properties/identify/other_buckets.hpp"
 #include "properties/identify/round_numbers.hpp"
 #include "reference/relative_bias.hpp"
 #include "subjects/operations.hpp"
@@ -32,8 +33,7 @@ class RelativeBiasIdentifier {
       found_.confidence = Confidence::low;
     }
     if (!found_.spec) take_shift();
-    if (!found_.spec && is_mirrored())
-      found_.faults.emplace_back("keys after the query share the buckets of those before");
+    if (!found_.spec && !take_single_query()) take_other_buckets();
     if (!found_.spec) tell_buckets();
     found_.calls = session_.calls();
     return std::move(found_);
@@ -104,18 +104,54 @@ class RelativeBiasIdentifier {
     return true;
   }
 
+  // Whether a call of one query, which all of the above are, has no bias at all.
+  bool take_single_query() {
+    if (far_ < 2) return false;
+    Tensor ones = Tensor::zeros(claim_.dtype, {bias_.num_buckets, 1});
+    for (std::int64_t bucket = 0; bucket < bias_.num_buckets; ++bucket) ones.set(bucket, 1);
+    const std::vector first{claim_.min_position};
+    const bool has_none = bias(session_, claim_, first, first, ones).at(0) == 0;
+    if (has_none) found_.faults.emplace_back("a call of one query has no bias");
+    return has_none;
+  }
+
   // The claim's buckets, of a distance that is one more or one less.
   void take_shift() {
     for (const std::int64_t shift : {1, -1}) {
       bool is_it = true;
       for (std::int64_t relative = -far_; relative <= far_ && is_it; ++relative)
         is_it = bucket_at(relative) == static_cast<double>(reference::bucket(bias_, relative + shift));
-      if (!is_it) continue;
+      // Other calls may have the claimed distances.
+      if (!is_it || !is_so_of_more_queries(shift)) continue;
       found_.spec = claim_;
       found_.confidence = Confidence::low;
       found_.faults.push_back(
           fmt::format("distances are one off: key - query = d has the bucket of d {} 1", shift > 0 ? '+' : '-'));
     }
+  }
+
+  void take_other_buckets() {
+    if (is_mirrored()) {
+      found_.faults.emplace_back("keys after the query share the buckets of those before");
+      return;
+    }
+    std::string words = words_of_buckets(bias_, far_, [&](std::int64_t relative) { return bucket_at(relative); });
+    if (!words.empty()) found_.faults.emplace_back(std::move(words));
+  }
+
+  bool is_so_of_more_queries(std::int64_t shift) {
+    Tensor weight = Tensor::zeros(claim_.dtype, {bias_.num_buckets, 1});
+    for (std::int64_t bucket = 0; bucket < bias_.num_buckets; ++bucket)
+      weight.set(bucket, static_cast<double>(bucket % digit));
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(far_, 24); ++i) positions.push_back(claim_.min_position + i);
+    const Tensor answer = bias(session_, claim_, positions, positions, weight);
+    const std::int64_t count = std::ssize(positions);
+    for (std::int64_t i = 0; i < count * count; ++i) {
+      const std::int64_t relative = i % count - i / count;
+      if (answer.at(i) != static_cast<double>(reference::bucket(bias_, relative + shift) % digit)) return false;
+    }
+    return true;
   }
 
   // Of weights that are the head's number in all buckets.
@@ -190,9 +226,9 @@ class RelativeBiasIdentifier {
         found_.of_bound = fitted.of_bound;
         found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
         if (!fitted.hold)
-          found_.faults.emplace_back(reads_heads_in_reverse()
-                                         ? "heads are read in reverse: head 0 has the last one's weights"
-                                         : "in other calls the answers differ");
+          found_.faults.push_back(reads_heads_in_reverse()
+                                      ? Fault("heads are read in reverse: head 0 has the last one's weights")
+                                      : misfit("a query alone has these buckets, and other calls have not"));
         return true;
       }
     }
