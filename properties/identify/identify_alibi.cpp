@@ -79,11 +79,14 @@ class AlibiIdentifier {
 
   // Keys after the query mirror those before it, or no causal attention sees what they have.
   void take_mask() {
-    bool mirrored = alibi_.form == AlibiForm::distance && keys_ > query_ + 1;
+    std::int64_t alike = 0;
+    std::int64_t later = 0;
     for (std::int64_t head = 0; head < alibi_.num_heads; ++head) {
-      for (std::int64_t key = query_ + 1; key < keys_; ++key)
-        mirrored = mirrored && 2 * query_ - key >= 0 && value(head, key) == value(head, 2 * query_ - key);
+      for (std::int64_t key = query_ + 1; key < keys_; ++key, ++later)
+        alike += 2 * query_ - key >= 0 && value(head, key) == value(head, 2 * query_ - key) ? 1 : 0;
     }
+    // A few keys that differ are no mask.
+    const bool mirrored = alibi_.form == AlibiForm::distance && 2 * alike > later;
     alibi_.mask = mirrored ? Mask::symmetric : Mask::causal;
     found_.seen.emplace_back(mirrored ? "keys after the query have the bias of those before it"
                                       : "keys after the query do not have the bias of those before it");
@@ -133,11 +136,74 @@ class AlibiIdentifier {
       found_.of_bound = fitted.of_bound;
       found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
       where_ = fitted.where;
-      if (fitted.hold) return;
+      if (fitted.hold) break;
     }
     if (!found_.spec) compare_slopes();
     if (!found_.spec) tell_heads();
-    if (found_.spec) found_.faults.push_back(where_);
+    if (found_.spec) take_distances();
+    if (!found_.faults.empty()) found_.confidence = Confidence::low;
+  }
+
+  // What distances count as where slopes are told and values are off: in one call of several queries, and up to the
+  // greatest distance that a call of one query has room for.
+  void take_distances() {
+    const auto slope = std::ranges::max(slopes_);
+    const auto head = std::ranges::find(slopes_, slope) - slopes_.begin();
+    const auto is_near = [&](double a, double b) { return std::fabs(a - b) <= 8 * roundoff() * std::fabs(b); };
+    const std::int64_t at = query_ - 1;
+    const Tensor two = bias(session_, claim_, std::vector{at, at + 1}, std::vector{at - 1, at});
+    const double first = two.at(4 * head) / slope;
+    const double second = two.at(4 * head + 2) / slope;
+    const auto key = static_cast<double>(at - 1);
+    if (alibi_.form == AlibiForm::key_index && is_near(first, key) && is_near(second, key - 1)) {
+      found_.spec.reset();
+      found_.faults.emplace_back("distances are counted from a call's first query, whatever its position",
+                                 DiagnosedStage::position);
+      return;
+    }
+    constexpr std::int64_t most = 8192;
+    const std::int64_t far = std::min(most, claim_.max_position - 1);
+    std::vector<std::int64_t> all(static_cast<std::size_t>(far + 1));
+    std::iota(all.begin(), all.end(), 0);
+    const Tensor answer = bias(session_, claim_, std::vector{far}, all);
+    std::vector<double> counted;
+    for (std::int64_t distance = 0; distance <= far; ++distance)
+      counted.push_back(-answer.at(head * (far + 1) + far - distance) / slope);
+    const bool is_told = alibi_.form == AlibiForm::distance && take_counted(counted);
+    // Few distances were held against the slopes.
+    if (!is_told && found_.confidence == Confidence::low) found_.faults.push_back(misfit(where_));
+  }
+
+  // The distances that are taken for the true ones 0, 1, 2, ...
+  bool take_counted(const std::vector<double>& counted) {
+    const auto is_near = [&](double a, double b) { return std::fabs(a - b) <= 8 * roundoff() * std::fabs(b); };
+    const auto all_are = [&](auto taken_for) {
+      for (std::size_t distance = 0; distance < counted.size(); ++distance) {
+        if (!is_near(counted[distance], taken_for(static_cast<double>(distance)))) return false;
+      }
+      return true;
+    };
+    std::size_t right = 0;
+    while (right < counted.size() && is_near(counted[right], static_cast<double>(right))) ++right;
+    if (right == counted.size() || right < 2) return false;
+    const auto end = static_cast<double>(right);
+    if (all_are([&](double distance) { return std::min(distance, end - 1); })) {
+      found_.faults.emplace_back(fmt::format("distances above {} count as that", right - 1), DiagnosedStage::position);
+      return true;
+    }
+    if (all_are([&](double distance) { return std::fmod(distance, end); })) {
+      found_.faults.emplace_back(fmt::format("distances wrap at {}", right), DiagnosedStage::position);
+      return true;
+    }
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      // Values that are themselves of the format tell nothing of the distances.
+      if (dtype == claim_.dtype || !all_are([&](double distance) { return round_to(dtype, distance); })) continue;
+      found_.faults.emplace_back(
+          fmt::format("distances are rounded to {}: right up to {}", sextant::name_of(dtype), right - 1),
+          DiagnosedStage::position);
+      return true;
+    }
+    return false;
   }
 
   // How slopes of no known recipe differ from the claimed ones.
