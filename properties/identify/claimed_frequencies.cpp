@@ -79,8 +79,10 @@ std::optional<std::string> odd_frequencies(const std::vector<MeasuredTurn>& turn
   if (claimed.size() != turns.size() || turns.empty()) return std::nullopt;
   std::vector<std::string> odd;
   for (std::size_t i = 0; i < turns.size(); ++i) {
-    if (!is_frequency(turns[i], i, claimed[i]))
-      odd.push_back(fmt::format("pair {}'s is {:.8g} times as high", i, turns[i].radians / claimed[i]));
+    const bool is_odd = !is_frequency(turns[i], i, claimed[i]);
+    // Phases that are no multiples of one step are those of no frequency.
+    if (is_odd && turns[i].departs) return std::nullopt;
+    if (is_odd) odd.push_back(fmt::format("pair {}'s is {:.8g} times as high", i, turns[i].radians / claimed[i]));
   }
   const std::size_t count = odd.size();
   constexpr std::size_t most_told = 3;

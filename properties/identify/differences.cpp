@@ -71,6 +71,45 @@ std::string_view name_of(AngleUnit unit) {
   return "";
 }
 
+std::string_view name_of(FourierOrder order) {
+  switch (order) {
+    case FourierOrder::frequency_function_axis: return "frequency_function_axis";
+    case FourierOrder::frequency_axis_function: return "frequency_axis_function";
+    case FourierOrder::function_axis_frequency: return "function_axis_frequency";
+    case FourierOrder::function_frequency_axis: return "function_frequency_axis";
+    case FourierOrder::axis_frequency_function: return "axis_frequency_function";
+    case FourierOrder::axis_function_frequency: return "axis_function_frequency";
+    case FourierOrder::function_frequency: return "function_frequency";
+    case FourierOrder::frequency_function: return "frequency_function";
+  }
+  return "";
+}
+std::string_view name_of(Identity identity) {
+  switch (identity) {
+    case Identity::none: return "none";
+    case Identity::first: return "first";
+    case Identity::last: return "last";
+  }
+  return "";
+}
+std::string_view name_of(FourierCoordinates coordinates) {
+  switch (coordinates) {
+    case FourierCoordinates::index: return "index";
+    case FourierCoordinates::centres: return "centres";
+    case FourierCoordinates::ends: return "ends";
+  }
+  return "";
+}
+std::string_view name_of(FrequencyLadder ladder) {
+  switch (ladder) {
+    case FrequencyLadder::powers_of_two: return "powers_of_two";
+    case FrequencyLadder::linear: return "linear";
+    case FrequencyLadder::weight: return "weight";
+  }
+  return "";
+}
+std::string_view name_of(LadderShape ladder) { return ladder == LadderShape::falling ? "falling" : "both_ends"; }
+
 class List {
  public:
   void add(std::string words, std::string row = {}, DiagnosedStage stage = DiagnosedStage::other) {
@@ -139,6 +178,26 @@ Rope without_magnitude(Rope rope) {
   return rope;
 }
 
+// Where one of longrope's two lists is used at every length, whatever rule makes the same frequencies.
+std::string words_of_one_list(const Rope& claimed, const Rope& found) {
+  const auto* longrope = std::get_if<LongropeScaling>(&claimed.rope_scaling);
+  if (longrope == nullptr || length_limit(found.rope_scaling) || pairs(claimed) != pairs(found)) return {};
+  reference::RopeFrequencies own(claimed);
+  reference::RopeFrequencies seen(found);
+  const auto has_those_of = [&](std::int64_t length) {
+    for (std::int64_t i = 0; i < pairs(claimed); ++i) {
+      const double one = own.radians(i, length, reference::first_precision).upper();
+      const double other = seen.radians(i, length, reference::first_precision).upper();
+      if (std::fabs(one - other) > 0x1p-16 * one) return false;
+    }
+    return true;
+  };
+  if (has_those_of(1)) return "the short factors are used in long calls too";
+  if (has_those_of(longrope->original_max_position_embeddings + 1))
+    return "the long factors are used in short calls too";
+  return {};
+}
+
 std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& claimed, const Rope& found) {
   List list;
   if (pairs(found) == 0 && pairs(claimed) > 0) {
@@ -156,18 +215,35 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
   const bool is_partial = claimed.rotary_dim < claimed.head_dim && found.rotary_dim == claimed.rotary_dim;
   const double share = static_cast<double>(claimed.rotary_dim) / static_cast<double>(claimed.head_dim);
   const bool by_head = is_partial && found.rotary_layout == claimed.rotary_layout && is_power(1 / share);
+  // Pairs of the whole head, of which the last stand still.
+  const bool lacks_last_pairs = claimed.rotary_dim == claimed.head_dim && found.rotary_dim < claimed.rotary_dim &&
+                                found.rotary_layout == RotaryLayout::spread && found.rope_theta == claimed.rope_theta &&
+                                found.pairing == claimed.pairing;
   const bool partners_by_head = is_partial && claimed.rotary_layout == RotaryLayout::prefix &&
                                 found.rotary_layout == RotaryLayout::spread && is_power(share);
   if (partners_by_head) {
     list.add("partners stand head_dim / 2 apart, where the claim has rotary_dim / 2", "D6", DiagnosedStage::rotation);
   } else {
-    list.named("rotary_layout", claimed.rotary_layout, found.rotary_layout, "D6", DiagnosedStage::rotation);
+    if (!lacks_last_pairs)
+      list.named("rotary_layout", claimed.rotary_layout, found.rotary_layout, "D6", DiagnosedStage::rotation);
   }
-  list.measured("rotary_dim", claimed.rotary_dim, found.rotary_dim, "D4", DiagnosedStage::frequency);
+  if (lacks_last_pairs)
+    list.add(
+        fmt::format("the last {} not turned: rotary_dim {} measured, {} claimed",
+                    pairs(found) + 1 == pairs(claimed) ? std::string("pair is")
+                                                       : fmt::format("{} pairs are", pairs(claimed) - pairs(found)),
+                    found.rotary_dim, claimed.rotary_dim),
+        "D4", DiagnosedStage::rotation);
+  else
+    list.measured("rotary_dim", claimed.rotary_dim, found.rotary_dim, "D4", DiagnosedStage::frequency);
   if (claimed.direction != found.direction)
     list.add(
         fmt::format("direction reversed: claims {}, computes {}", name_of(claimed.direction), name_of(found.direction)),
         "C13", DiagnosedStage::rotation);
+  if (const auto words = words_of_one_list(claimed, found); !words.empty()) {
+    list.add(words, {}, DiagnosedStage::frequency);
+    return list.made();
+  }
   if (by_head) {
     list.add("exponents are divided by head_dim, where the claim has rotary_dim", "D4", DiagnosedStage::frequency);
   } else if (!partners_by_head) {
@@ -236,13 +312,53 @@ std::vector<DiagnosedDifference> compare(const Spec&, const RelativeBias& claime
 }
 
 template <class Number>
-void lists(List& list, std::string_view field, const std::vector<Number>& claimed, const std::vector<Number>& found) {
+std::string listed(const std::vector<Number>& values) {
+  return values.empty() ? "none" : fmt::format("{}", fmt::join(values, ", "));
+}
+
+template <class Number>
+void lists(List& list, std::string_view field, const std::vector<Number>& claimed, const std::vector<Number>& found,
+           DiagnosedStage stage = DiagnosedStage::other) {
   if (claimed != found)
-    list.add(fmt::format("claims {} {}, computes {}", field, fmt::join(claimed, ", "), fmt::join(found, ", ")));
+    list.add(fmt::format("claims {} {}, computes {}", field, listed(claimed), listed(found)), {}, stage);
+}
+
+template <class Code>
+std::vector<DiagnosedDifference> compare_numbers(const Code& claimed, const Code& found) {
+  List list;
+  if (claimed.normalize != found.normalize)
+    list.add(fmt::format("claims normalize {}, computes {}", claimed.normalize, found.normalize));
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const Integer& claimed, const Integer& found) {
+  return compare_numbers(claimed, found);
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const Binary& claimed, const Binary& found) {
+  return compare_numbers(claimed, found);
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const LogCoordinates& claimed, const LogCoordinates& found) {
+  List list;
+  lists(list, "pretrained_window", claimed.pretrained_window, found.pretrained_window, DiagnosedStage::position);
+  return list.made();
 }
 
 void join(List& list, std::vector<DiagnosedDifference> more) {
   for (DiagnosedDifference& one : more) list.add(std::move(one.words), std::move(one.row), one.stage);
+}
+
+// base^(-k/m) of the head's m pairs is (base^(n/m))^(-k/n) of an axis' n.
+bool divides_by_head(const RopeNd& claimed, const RopeNd& found) {
+  if (!claimed.rope_thetas.empty() || found.rope_thetas.size() != found.sections.size()) return false;
+  const auto all = static_cast<double>(pairs(claimed.rope));
+  for (std::size_t axis = 0; axis < found.sections.size(); ++axis) {
+    const double power = static_cast<double>(found.sections[axis]) / all;
+    if (std::fabs(std::log(found.rope_thetas[axis]) - power * std::log(claimed.rope.rope_theta)) > 0x1p-12)
+      return false;
+  }
+  return true;
 }
 
 std::vector<DiagnosedDifference> compare(const Spec& spec, const RopeNd& claimed, const RopeNd& found) {
@@ -250,8 +366,20 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const RopeNd& claimed
   lists(list, "sections", claimed.sections, found.sections);
   list.named("section_order", claimed.section_order, found.section_order);
   lists(list, "axes in the order", order_of_axes(claimed), order_of_axes(found));
-  list.named("frequencies", claimed.frequencies, found.frequencies, {}, DiagnosedStage::frequency);
-  lists(list, "bases", claimed.rope_thetas, found.rope_thetas);
+  if (divides_by_head(claimed, found)) {
+    list.add("each axis begins its frequencies anew, and divides exponents by the head's width", "D4",
+             DiagnosedStage::frequency);
+  } else {
+    list.named("frequencies", claimed.frequencies, found.frequencies, {}, DiagnosedStage::frequency);
+    lists(list, "bases", claimed.rope_thetas, found.rope_thetas, DiagnosedStage::frequency);
+  }
+  list.named("ladder", claimed.ladder, found.ladder, {}, DiagnosedStage::frequency);
+  list.named("coordinates", claimed.coordinates, found.coordinates, {}, DiagnosedStage::position);
+  if (claimed.coordinates == found.coordinates) {
+    lists(list, "extents", claimed.extents, found.extents, DiagnosedStage::position);
+    lists(list, "coordinate_shifts", claimed.coordinate_shifts, found.coordinate_shifts, DiagnosedStage::position);
+    lists(list, "coordinate_scales", claimed.coordinate_scales, found.coordinate_scales, DiagnosedStage::position);
+  }
   join(list, compare(spec, claimed.rope, found.rope));
   return list.made();
 }
@@ -301,6 +429,12 @@ std::vector<DiagnosedDifference> compare(const Spec&, const Fourier& claimed, co
   List list;
   list.named("angle_unit", claimed.angle_unit, found.angle_unit, {}, DiagnosedStage::angle);
   list.named("first", claimed.first, found.first, "C", DiagnosedStage::table);
+  list.named("channel_order", claimed.channel_order, found.channel_order, {}, DiagnosedStage::table);
+  list.named("identity", claimed.identity, found.identity, {}, DiagnosedStage::table);
+  list.named("coordinates", claimed.coordinates, found.coordinates, {}, DiagnosedStage::position);
+  if (claimed.coordinates == found.coordinates)
+    lists(list, "extents", claimed.extents, found.extents, DiagnosedStage::position);
+  list.named("ladder", claimed.ladder, found.ladder, {}, DiagnosedStage::frequency);
   list.measured("lowest", claimed.lowest, found.lowest, {}, DiagnosedStage::frequency);
   list.measured("highest", claimed.highest, found.highest, {}, DiagnosedStage::frequency);
   return list.made();
@@ -327,6 +461,8 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const Attention& clai
     join(list, compare(spec, *claimed_rope, *found_rope));
   } else if (claimed_alibi != nullptr && found_alibi != nullptr) {
     join(list, compare(spec, *claimed_alibi, *found_alibi));
+  } else if (carried<RopeNd>(claimed) != nullptr && carried<RopeNd>(found) != nullptr) {
+    join(list, compare(spec, *carried<RopeNd>(claimed), *carried<RopeNd>(found)));
   } else if (text_of(claimed.position) != text_of(found.position)) {
     list.add(fmt::format("claims position {}, computes {}", text_of(claimed.position), text_of(found.position)));
   }

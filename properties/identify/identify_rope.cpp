@@ -94,6 +94,8 @@ class RopeIdentifier {
 
   // Of pairs of no known layout, the first that is not the claimed one.
   void compare_pairs() {
+    // Channels that are mixed otherwise, or are nearly all lost, show no pairs.
+    if (!structure_.tangled.empty() || std::ssize(structure_.lost) + 1 >= rope_.head_dim) return;
     if (!structure_.lost.empty())
       found_.faults.push_back(fmt::format("{} channels come back as zeros", structure_.lost.size()));
     for (std::int64_t i = 0; i < pairs(rope_); ++i) {

@@ -59,7 +59,9 @@ class SinusoidalIdentifier {
   Identification run() {
     positions_ = doubling_positions(claim_.max_position);
     answer_ = encode(session_, claim_, positions_);
-    if (!find_layout()) {
+    if (is_constant()) {
+      found_.faults.emplace_back("every position of a call has the same code", DiagnosedStage::position);
+    } else if (!find_layout()) {
       found_.table.emplace_back("no two channels of a known layout are the sine and cosine of one angle");
       tell_channels();
     } else {
@@ -70,6 +72,13 @@ class SinusoidalIdentifier {
   }
 
  private:
+  bool is_constant() const {
+    for (std::int64_t i = table_.dim; i < answer_.elements(); ++i) {
+      if (answer_.at(i) != answer_.at(i % table_.dim)) return false;
+    }
+    return true;
+  }
+
   // The claim's layout if it is one of those that fit.
   bool find_layout() {
     std::vector<Sinusoidal> layouts{table_};
