@@ -105,7 +105,6 @@ const std::vector<Named>& named() {
       {"t5-later-keys-mirrored", "claims later_keys at_zero, computes mirrored"},
       {"t5-later-keys-at-zero", "claims later_keys mirrored, computes at_zero"},
       {"sinusoidal-constant", "every position of a call has the same code"},
-      {"sinusoidal-one-row-for-all", "every position of a call has the same code"},
       {"rope-bfloat16-cut", "truncated"},
       {"rope-longrope-by-rows", "the short factors are used in long calls too"},
       {"alibi-clamped", "distances above 1023 count as that"},
@@ -155,7 +154,6 @@ const std::vector<Named>& named() {
       {"axial-rising-blocks", "claims section_order interleaved, computes blocked"},
       {"axial-rising-padding-behind", "claims rotary_layout suffix, computes prefix"},
       {"axial-ladder-of-the-head", "divides exponents by the head's width"},
-      {"attention-axial-rows-first", "claims axes in the order 1, 0, computes 0, 1"},
       {"fourier-axis-major-for-frequencies", "claims channel_order"},
       {"fourier-identity-last", "claims identity first, computes last"},
       {"fourier-linear-for-powers", "claims ladder powers_of_two, computes linear"},
@@ -217,7 +215,8 @@ TEST(Diagnose, SaysNothingFalse) {
        {"attention-float16-weights", "attention-position-unasked", "attention-first-batch-row",
         "attention-mask-off-by-one", "attention-xpos-one-role", "xpos-scale-table-of-2048", "qk-norm-over-all-heads",
         "learned-row-32768", "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size",
-        "rope-far-later-heads", "rope-bfloat16-two-ulps", "rope-repeats-copied", "sinusoidal-table-of-1024-sines"})
+        "rope-far-later-heads", "rope-bfloat16-two-ulps", "rope-repeats-copied", "sinusoidal-table-of-1024-sines",
+        "sinusoidal-one-row-for-all"})
     EXPECT_EQ(said(name), "") << name;
   EXPECT_EQ(said("qk-norm-positions-from-zero"), "a token's place in the call is taken for its position");
   EXPECT_EQ(said("rope-neighbour-overwritten"), "the two members of a pair are not turned alike");

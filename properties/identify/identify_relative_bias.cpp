@@ -135,7 +135,8 @@ class RelativeBiasIdentifier {
       found_.faults.emplace_back("keys after the query share the buckets of those before");
       return;
     }
-    std::string words = words_of_buckets(bias_, far_, [&](std::int64_t relative) { return bucket_at(relative); });
+    std::string words =
+        words_of_buckets(claim_, bias_, far_, [&](std::int64_t relative) { return bucket_at(relative); });
     if (!words.empty()) found_.faults.emplace_back(std::move(words));
   }
 

@@ -232,7 +232,7 @@ class SinusoidalIdentifier {
     const auto found = std::ranges::find_if(offsets, [&](std::int64_t offset) { return starts_at(offset); });
     if (found == offsets.end() && take_sign()) return;
     if (found == offsets.end()) {
-      found_.faults.emplace_back("position 0 has phases of no one position", DiagnosedStage::position);
+      found_.faults.push_back(misfit("position 0 has phases of no one position"));
       return;
     }
     layout_.position_offset = *found;

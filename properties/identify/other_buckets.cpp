@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "properties/model/bucket_arithmetic.hpp"
 #include "reference/relative_bias.hpp"
 
 namespace sextant::identify {
@@ -51,10 +52,12 @@ std::vector<OtherBuckets> other_logarithms(const RelativeBias& claimed) {
       {"logarithms make one step more than the claim's", rows(exact, rounded_up(steps(exact, furthest - 1, exact)))},
       {"a quarter of a direction's rows have one distance each, where the claim has half of them",
        rows(exact / 2, rounded_up(steps(exact / 2, furthest - 1, exact / 2 - 1)))},
-      {"logarithms are rounded to bfloat16", rows(exact, [exact, furthest](double n) {
-         const double part = round_to(Dtype::bfloat16, std::log(n / exact));
-         return std::ceil(part / round_to(Dtype::bfloat16, std::log((furthest - 1) / exact)) * (exact - 1));
-       })},
+      {"logarithms are rounded to bfloat16",
+       rows(exact,
+            [exact, furthest](double n) {
+              const double part = round_to(Dtype::bfloat16, std::log(n / exact));
+              return std::ceil(part / round_to(Dtype::bfloat16, std::log((furthest - 1) / exact)) * (exact - 1));
+            })},
   };
 }
 
@@ -65,19 +68,18 @@ std::vector<OtherBuckets> other_buckets(const RelativeBias& claimed) {
       {"the number of buckets is halved once more: each bucket is half the claimed one, rounded down",
        [=](std::int64_t relative) { return std::floor(own(claimed, relative) / 2); }}};
   if (claimed.buckets == BucketRule::t5) {
-    list.push_back({"a distance at the border of two logarithmic buckets is in the nearer one",
-                    [=](std::int64_t relative) {
-                      if (std::abs(relative) <= exact) return own(claimed, relative);
-                      return own(claimed, relative < 0 ? relative + 1 : relative - 1);
-                    }});
+    list.push_back(
+        {"a distance at the border of two logarithmic buckets is in the nearer one", [=](std::int64_t relative) {
+           if (std::abs(relative) <= exact) return own(claimed, relative);
+           return own(claimed, relative < 0 ? relative + 1 : relative - 1);
+         }});
     return list;
   }
   list.push_back({"keys behind the query end at row 1, where the claim has row 0",
                   [=](std::int64_t relative) { return std::max(own(claimed, relative), 1.0); }});
   if (claimed.buckets == BucketRule::clipped) {
-    list.push_back({"distances are clipped at half of those that have a row", [=](std::int64_t relative) {
-                      return own(claimed, std::clamp(relative, -exact, exact));
-                    }});
+    list.push_back({"distances are clipped at half of those that have a row",
+                    [=](std::int64_t relative) { return own(claimed, std::clamp(relative, -exact, exact)); }});
     list.push_back({"distances beyond the last are counted from the table's other end", [=](std::int64_t relative) {
                       const std::int64_t row = (span - relative) % claimed.num_buckets;
                       return static_cast<double>(row < 0 ? row + claimed.num_buckets : row);
@@ -93,12 +95,14 @@ constexpr std::int64_t most_on_borders = 2;
 
 }  // namespace
 
-std::string words_of_buckets(const RelativeBias& claimed, std::int64_t far,
+std::string words_of_buckets(const Spec& claim, const RelativeBias& claimed, std::int64_t far,
                              const std::function<double(std::int64_t relative)>& seen) {
   std::int64_t count = 0;
   std::int64_t nearest = far + 1;
   for (std::int64_t relative = -far; relative <= far; ++relative) {
     if (seen(relative) == own(claimed, relative)) continue;
+    const auto beside = reference::bucket_beside(claimed, relative, bucket_arithmetic_of(claim));
+    if (beside && seen(relative) == static_cast<double>(*beside)) continue;
     ++count;
     if (std::abs(relative) < std::abs(nearest)) nearest = relative;
   }
