@@ -152,7 +152,9 @@ Drawn drawn_alibi(Draw& draw) {
   json probe{{"encoding", "alibi"}, {"dtype", draw.dtype()}, {"num_heads", draw.one_of<int>({8, 12, 32, 40})}};
   json claim = probe;
   claim["mask"] = draw.one_of<std::string>({"causal", "symmetric"});
-  if (draw.once_in(4)) claim["slopes"] = "geometric";
+  // Of a power of two of heads both are the same slopes.
+  const bool is_power = claim["num_heads"] == 8 || claim["num_heads"] == 32;
+  if (draw.once_in(4) && !is_power) claim["slopes"] = "geometric";
   if (draw.once_in(4)) claim["bias_max"] = 16;
   return {claim, probe};
 }
@@ -171,8 +173,14 @@ Drawn drawn_relative_bias(Draw& draw) {
 }
 
 Drawn drawn_fourier(Draw& draw) {
-  json probe{{"encoding", "fourier"}, {"dtype", draw.dtype()}, {"axes", draw.one_of<int>({2, 3})}, {"bands", 8},
-             {"identity", "first"},   {"max_position", 64}};
+  json probe{{"encoding", "fourier"},
+             {"dtype", draw.dtype()},
+             {"axes", draw.one_of<int>({2, 3})},
+             {"bands", 8},
+             {"lowest", 0},
+             {"highest", 6.5},
+             {"identity", "first"},
+             {"max_position", 64}};
   json claim = probe;
   claim["identity"] = draw.one_of<std::string>({"first", "last"});
   claim["angle_unit"] = draw.one_of<std::string>({"radian", "half_turn", "turn"});

@@ -33,7 +33,8 @@ std::vector<OtherFormula> other_formulas(const LogCoordinates& claimed) {
   const auto own = of_size([](double size) { return std::log2(size + 1) / 3; });
   return {
       {"logarithms are natural, and divided by log2 8", of_size([](double size) { return std::log1p(size) / 3; })},
-      {"the logarithm is of 8 |d| / (e - 1), without 1 added", of_size([](double size) { return std::log2(size) / 3; })},
+      {"the logarithm is of 8 |d| / (e - 1), without 1 added",
+       of_size([](double size) { return std::log2(size) / 3; })},
       {"the logarithm is not divided by log2 8", of_size([](double size) { return std::log2(size + 1); })},
       {"8 multiplies the logarithm, not what it is of",
        of_size([](double size) { return 8 * std::log2(size / 8 + 1) / 3; })},
@@ -59,10 +60,11 @@ class LogCoordinatesIdentifier {
 
   Identification run() {
     if (!name_window()) {
-      for (const OtherFormula& formula : other_formulas(encoding_)) take(formula.words, formula.code, Channels::in_order);
+      for (const OtherFormula& formula : other_formulas(encoding_))
+        take(formula.words, formula.code, Channels::in_order);
       const auto own = [&](std::int64_t axis, double offset) {
-        return std::copysign(
-            std::log2(8 * std::fabs(offset) / static_cast<double>(divisor(encoding_, axis)) + 1) / 3, offset);
+        return std::copysign(std::log2(8 * std::fabs(offset) / static_cast<double>(divisor(encoding_, axis)) + 1) / 3,
+                             offset);
       };
       take("channels are those of the axes in reverse order", own, Channels::reversed);
     }
@@ -83,8 +85,7 @@ class LogCoordinatesIdentifier {
       for (std::int64_t i = 0; i < answer.elements(); ++i) {
         const std::int64_t channel = i % width;
         const std::int64_t axis = channels == Channels::in_order ? channel : width - 1 - channel;
-        const std::int64_t offset =
-            asked_.calls()[call].positions[static_cast<std::size_t>(axis * rows + i / width)];
+        const std::int64_t offset = asked_.calls()[call].positions[static_cast<std::size_t>(axis * rows + i / width)];
         if (offset != 0 && !judge(axis, static_cast<double>(offset), answer.at(i))) return false;
       }
     }
