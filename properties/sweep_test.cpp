@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "properties/catalogue.hpp"
 #include "properties/edited_test.hpp"
 #include "properties/engine/engine.hpp"
 #include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
 
 // Accuracy compares every value: what is wrong at one place alone is found there.
 
@@ -328,6 +330,68 @@ TEST(Shapes, OnePlaceOfManyIsTheSimplestCase) {
         spec);
     ASSERT_EQ(result.verdict, Verdict::violated) << defect.name;
     EXPECT_EQ(result.simplest->token, defect.simplest) << defect.name;
+  }
+}
+
+// The encoders, but that one of several axes ends at 511: coordinates beyond are taken for it.
+FunctionSubject ending_at_511(std::int64_t axis) {
+  return {"ends at 511", [axis](const Spec& claim) -> FunctionSubject::Call {
+            return [axis, session = std::shared_ptr<Session>(builtin_subject()->open(claim)),
+                    axes = axes_of(claim.encoding)](std::string_view operation, const Tensors& inputs) {
+              Tensors clamped = inputs;
+              std::vector<std::int64_t> positions = inputs.at("positions").integers();
+              const std::int64_t tokens = std::ssize(positions) / axes;
+              for (std::int64_t i = axis * tokens; i < (axis + 1) * tokens; ++i)
+                positions[static_cast<std::size_t>(i)] =
+                    std::min<std::int64_t>(positions[static_cast<std::size_t>(i)], 511);
+              clamped.at("positions") = Tensor::of_integers(inputs.at("positions").shape, positions);
+              return session->call(operation, clamped);
+            };
+          }};
+}
+
+// What clamps one axis is right at every place whose coordinates are all at most the last that it knows, whichever axis
+// it is: places that show it have others beside it that lie further out.
+TEST(Sweep, TellsTheCoordinateUpToWhichEveryAxisIsRight) {
+  for (const char* text :
+       {R"({"encoding":"rope_nd","head_dim":12,"sections":[1,2,3],"frequencies":"per_axis","max_position":600})",
+        R"({"encoding":"sinusoidal_2d","dim":8,"height":600,"width":600})",
+        R"({"encoding":"sinusoidal_nd","dim":12,"extents":[560,600,580]})",
+        R"({"encoding":"fourier","axes":2,"bands":3,"max_position":600})"}) {
+    const Spec spec = parse_spec(text);
+    for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
+      AuditOptions options;
+      options.profile = Profile::quick;
+      const PropertyResult result =
+          audit({*property_named("accuracy")}, ending_at_511(axis), spec, options).results.front();
+      ASSERT_EQ(result.verdict, Verdict::violated) << text << " " << axis;
+      EXPECT_EQ(result.horizon, 511) << text << " " << axis << " " << result.simplest->finding;
+    }
+  }
+}
+
+// Likewise where a law looks at the pairs of an axis: their lengths beyond 511 here.
+TEST(Sweep, TellsTheCoordinateUpToWhichALawHolds) {
+  const Spec spec = parse_spec(R"({"encoding":"rope_nd","head_dim":12,"sections":[2,2,2],"max_position":600})");
+  for (std::int64_t axis = 0; axis < 3; ++axis) {
+    const Edited::Edit longer = [axis](std::string_view, const Tensors& inputs, Tensors& reply) {
+      const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+      const std::int64_t tokens = std::ssize(positions) / 3;
+      Tensor& y = reply.at("y");
+      for (std::int64_t i = 0; i < y.elements(); ++i) {
+        const std::int64_t token = i / (y.elements() / tokens);
+        // Pairs 2a and 2a + 1 are axis a's, in half pairing at channels i and i + 6.
+        if (i % 6 / 2 == axis && positions[static_cast<std::size_t>(axis * tokens + token)] > 511)
+          y.set(i, 2 * y.at(i));
+      }
+    };
+    AuditOptions options;
+    options.profile = Profile::quick;
+    const PropertyResult result =
+        audit({*property_named("isometry")}, Edited(builtin_subject(), longer), spec, options).results.front();
+    ASSERT_EQ(result.verdict, Verdict::violated) << axis;
+    EXPECT_GE(result.horizon.value_or(-1), 511) << axis;
+    EXPECT_LE(result.horizon.value_or(-1), 511 + 3) << axis << " " << result.simplest->finding;
   }
 }
 

@@ -14,7 +14,11 @@ namespace sextant {
 bool Judgement::takes_as_worst(reference::Certainty element, const Deviation& element_deviation) {
   using reference::Certainty;
   if (element == Certainty::no || (element == Certainty::unknown && within == Certainty::yes)) within = element;
-  if (element == Certainty::no && place) least_violated = std::min(least_violated.value_or(*place), *place);
+  const std::optional<std::int64_t> depends_on = coordinate ? coordinate : place;
+  if (element == Certainty::no) {
+    if (place) least_violated = std::min(least_violated.value_or(*place), *place);
+    if (depends_on) least_coordinate = std::min(least_coordinate.value_or(*depends_on), *depends_on);
+  }
   // Not (a <= b), so that the first comparison and a NaN replace what is there.
   if (!finding.empty() && element_deviation.of_bound <= deviation.of_bound) return false;
   deviation = element_deviation;

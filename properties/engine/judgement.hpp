@@ -27,11 +27,22 @@ struct Judgement {
   std::int64_t informative = 0;
   std::int64_t uninformative = 0;
 
-  /// The position that comparisons are about until it is said anew; nothing where they are about no single one.
+  /// The position that comparisons are about until it is said anew: a case of it alone shows what they show. Nothing
+  /// where they are about no single one.
   std::optional<std::int64_t> place;
-  std::optional<std::int64_t> least_violated;  ///< the least place of a violation
-  std::optional<std::int64_t> worst_place;     ///< the place of `deviation`
-  std::int64_t left_out = 0;                   ///< values that were not judged, since their dtype cannot hold them
+  /// Of a position of several axes, the coordinate that comparisons depend on until it is said anew: a horizon lies
+  /// below a wrong one, wherever the other axes are. Nothing where that is the place itself.
+  std::optional<std::int64_t> coordinate;
+  std::optional<std::int64_t> least_violated;    ///< the least place of a violation
+  std::optional<std::int64_t> least_coordinate;  ///< the least coordinate of a violation, or place where it has none
+  std::optional<std::int64_t> worst_place;       ///< the place of `deviation`
+  std::int64_t left_out = 0;                     ///< values that were not judged, since their dtype cannot hold them
+
+  /// Whether a violation is known at `position` or before, and at the coordinate or before: one more there is told of
+  /// only if it is worse.
+  bool is_later(std::int64_t position) const {
+    return least_violated && *least_violated <= position && *least_coordinate <= coordinate.value_or(position);
+  }
 
   /// Takes in a comparison that has no tolerance: `difference` says what is not as it must be, nothing that all is.
   /// `agreement()` says so in words.

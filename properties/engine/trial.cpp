@@ -203,7 +203,7 @@ class Trial {
                          .example = {token(values), judgement.finding, judgement.deviation}};
     if (!tally_.worst || is_before(seen, *tally_.worst)) tally_.worst = seen;
     if (!violates) return;
-    tally_.horizon = lesser(tally_.horizon, horizon_below(values, judgement.least_violated));
+    tally_.horizon = lesser(tally_.horizon, horizon_below(values, judgement.least_coordinate));
     take_violation(number, values, judgement.least_violated);
   }
 
@@ -262,7 +262,7 @@ class Trial {
   Outcome probe(const Case& values, std::optional<std::int64_t>& horizon) {
     Outcome outcome = probe(values);
     if (is_violation(outcome))
-      horizon = lesser(horizon, horizon_below(values, std::get<Judgement>(outcome).least_violated));
+      horizon = lesser(horizon, horizon_below(values, std::get<Judgement>(outcome).least_coordinate));
     return outcome;
   }
 
@@ -279,10 +279,10 @@ class Trial {
     }
   }
 
-  // Below a violation seen at these values, at `place` if that is known.
-  std::optional<std::int64_t> horizon_below(const Case& values, const std::optional<std::int64_t>& place) const {
+  // Below a violation seen at these values, at `coordinate` if that is known.
+  std::optional<std::int64_t> horizon_below(const Case& values, const std::optional<std::int64_t>& coordinate) const {
     if (property_.sessions == Sessions::own) return std::nullopt;  // about calls, not about places
-    const std::optional<std::int64_t> furthest = place ? place : reach_of(fields_, values);
+    const std::optional<std::int64_t> furthest = coordinate ? coordinate : reach_of(fields_, values);
     // A case is of the claim's positions, though its extents may add up to more (queries are no rows of a batch).
     return furthest ? std::optional(std::min(*furthest, spec_.max_position - 1) - 1) : std::nullopt;
   }

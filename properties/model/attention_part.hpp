@@ -75,6 +75,9 @@ class TurningOracle {
   /// The side of the score that vectors of `rotate` are on.
   virtual Role role() const { return Role::query; }
 
+  /// Which of a position's coordinates turns a pair.
+  virtual std::int64_t coordinate(const VectorPlace& place, std::int64_t) const { return place.coordinates.front(); }
+
   /// Pair number `pair` of a vector, `x` what is turned.
   virtual TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
                             reference::Precision precision) = 0;

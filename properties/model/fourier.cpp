@@ -184,6 +184,7 @@ class FourierJudge final : public CodeJudge {
 
   void judge_list(Judgement& judgement, const std::vector<std::int64_t>& place, std::int64_t token, std::int64_t list,
                   const Tensor& answer, std::int64_t start) {
+    judgement.coordinate = is_given(encoding_) ? std::ranges::max(place) : place[index(list)];
     for (std::int64_t axis = first_axis(list); axis <= last_axis(list); ++axis)
       axes_[index(axis)].fast.at(counted(encoding_, axis, place[index(axis)]), axes_[index(axis)].row);
     const ErrorBudget& budget = lists_[index(list)].budget;
@@ -229,6 +230,7 @@ class FourierJudge final : public CodeJudge {
     const auto channel = identity_channel(encoding_, axis);
     if (!channel) return;
     const std::int64_t position = place[index(axis)];
+    judgement.coordinate = position;
     const double value = answer.at(start + *channel);
     const bool is_it = encoding_.coordinates == FourierCoordinates::index && value == encoding_.positions.at(position);
     if (is_it && (value != 0 || !std::signbit(value)) && !judgement.finding.empty()) return;

@@ -33,6 +33,7 @@ class RopeTurns {
     find_frequencies();
   }
 
+  std::int64_t coordinate(CoordinatesAt place, std::int64_t) const { return place[0]; }
   double count(CoordinatesAt place, std::int64_t) const { return static_cast<double>(place[0]); }
   void turn_to(CoordinatesAt place, reference::RotationRow& row) const { rotations_.at(place[0], row); }
   reference::RotationRow make_row() const { return rotations_.make_row(); }

@@ -33,6 +33,9 @@ class AxialTurns {
     find_rotations();
   }
 
+  std::int64_t coordinate(CoordinatesAt place, std::int64_t pair) const {
+    return place[static_cast<std::size_t>(oracle_.axis_of(pair))];
+  }
   double count(CoordinatesAt place, std::int64_t pair) const {
     const std::int64_t axis = oracle_.axis_of(pair);
     return static_cast<double>(counted(oracle_.encoding(), axis, place[static_cast<std::size_t>(axis)]));

@@ -60,7 +60,7 @@ Judgement RotationJudge::values(const Call& call, const Tensor& answer) {
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   each_token(call, [&](std::size_t token, const PairsAt& at) {
     const std::vector<std::int64_t> place = place_at(call.positions, tokens, static_cast<std::int64_t>(token));
-    // Whatever lies nearer to zero on every axis has been right so far, where the least place of a violation is told.
+    // Whatever lies nearer to zero on every axis has been right so far.
     judgement.place = std::ranges::max(place);
     for (std::int64_t h = 0; h < heads; ++h) {
       const std::int64_t vector = static_cast<std::int64_t>(token) * heads + h;
@@ -84,10 +84,16 @@ template <class Real>
 void RotationJudge::judge_vector(Judgement& judgement, const Vector& vector, const PairsAt& pairs) {
   vector.x.read(vector.start, x_);
   vector.y.read(vector.start, y_);
+  // No later than any pair's: a screen passes no less for a later one.
+  judgement.coordinate = std::ranges::min(vector.place);
   const Screen screen(budget_, judgement, *judgement.place);
-  for (std::size_t pair = 0; pair < turned_.size(); ++pair) {
-    if (!passes<Real>(screen, pairs, pair)) judge_pair_of(judgement, vector, pairs, static_cast<std::int64_t>(pair));
+  for (std::size_t i = 0; i < turned_.size(); ++i) {
+    if (passes<Real>(screen, pairs, i)) continue;
+    const auto pair = static_cast<std::int64_t>(i);
+    judgement.coordinate = coordinate(vector.place, pair);
+    judge_pair_of(judgement, vector, pairs, pair);
   }
+  judgement.coordinate.reset();
   for (const Passthrough& channel : passthrough_) {
     if (judgement.finding.empty() ||
         !passed(x_[static_cast<std::size_t>(channel.input)], y_[static_cast<std::size_t>(channel.output)]))

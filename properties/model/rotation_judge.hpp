@@ -72,6 +72,9 @@ class RotationJudge : public Judge {
   /// Calls visit(token, pairs) for each token of the call in order, all that expected() may be asked of then.
   virtual void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) = 0;
 
+  /// Which of a position's coordinates turns a pair.
+  virtual std::int64_t coordinate(std::span<const std::int64_t> place, std::int64_t) const { return place.front(); }
+
   /// The exact tier, `x` what is rotated. @param place  one of the call of the last each_token.
   virtual Expected expected(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
                             reference::Precision precision) = 0;

@@ -21,6 +21,7 @@
 //   const Rope& head()                                    the channels, and the rule
 //   void set_length(length)                               makes the fast tier that of such calls
 //   const std::vector<double>& frequencies()              in radians, of one sense, within 2^-50 of themselves
+//   std::int64_t coordinate(place, pair)                  which of the coordinates turns the pair
 //   double count(place, pair)                             what the pair's frequency multiplies
 //   void turn_to(place, row), RotationRow make_row()      every pair's rotation, counterclockwise
 //   rotation(place, pair, length, precision)              the exact tier
@@ -57,6 +58,8 @@ class ScaledJudge : public RotationJudge {
   }
 
  private:
+  std::int64_t coordinate(CoordinatesAt place, std::int64_t pair) const final { return turns_.coordinate(place, pair); }
+
   Expected expected(CoordinatesAt place, std::int64_t pair, const reference::RealPair& x,
                     reference::Precision precision) final {
     const reference::Rotation& rotation = turns_.rotation(place, pair, length_, precision);
@@ -94,6 +97,10 @@ class ScaledTurning final : public TurningOracle {
         own_(budget_.of_own_frequencies()),
         longest_(spec.max_position),
         row_(turns_.make_row()) {}
+
+  std::int64_t coordinate(const VectorPlace& place, std::int64_t pair) const override {
+    return turns_.coordinate(place.coordinates, pair);
+  }
 
   void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
     turns_.set_length(place.length);

@@ -14,7 +14,7 @@ namespace sextant {
 
 /// Says of a value, by its truth and bound in hardware floating point, that judging it would change nothing: it is
 /// certainly right and no nearer to its bound than the worst so far, or no worse than a value known to be wrong at the
-/// same position or an earlier one. Whatever it does not pass is judged (value_judge.hpp). So calls of millions of
+/// same position or an earlier one (Judgement::is_later). Whatever it does not pass is judged (value_judge.hpp). So calls of millions of
 /// values, of which nearly all pass, cost some nanoseconds each. A judgement's worst deviation is the worst of all but
 /// for a relative 2^-38, or all are below `least_worst` of their bounds.
 ///
@@ -27,7 +27,7 @@ class Screen {
   Screen(const ErrorBudget& budget, const Judgement& judgement, std::int64_t position)
       : Screen(budget.dtype(), budget.ulps(), judgement, position) {
     if (budget.accuracy() == AccuracyClass::correctly_rounded || budget.accuracy() == AccuracyClass::faithful)
-      must_round_ = !is_later(judgement, position);
+      must_round_ = !judgement.is_later(position);
     of_norms_ = budget.accuracy() == AccuracyClass::pair_norm;
   }
 
@@ -39,7 +39,7 @@ class Screen {
         most_ulp_(ulp(dtype, largest_finite(dtype))) {
     if (judgement.finding.empty()) return;
     const double worst = std::max(judgement.deviation.of_bound, least_worst);
-    limit_ = (is_later(judgement, position) ? worst : std::min(worst, 1.0)) * (1 - 0x1p-39);
+    limit_ = (judgement.is_later(position) ? worst : std::min(worst, 1.0)) * (1 - 0x1p-39);
   }
 
   /// ErrorBudget's bounds, by its formulas, within 2^-40 of them or below: of doubles within 2^-48 of what they stand
@@ -65,10 +65,6 @@ class Screen {
   }
 
  private:
-  static bool is_later(const Judgement& judgement, std::int64_t position) {
-    return judgement.least_violated && *judgement.least_violated <= position;
-  }
-
   // ulp(size (1 - 2^-40)): at most that of anything within 2^-41 of size.
   double ulp_below(double size) const { return ulp_of(size * (1 - 0x1p-40)); }
 
@@ -92,7 +88,7 @@ class Screen {
 template <class Real>
 bool is_no_worse(const Judgement& judgement, Real most, Real least_bound) {
   if (judgement.finding.empty()) return false;
-  const bool is_later = judgement.least_violated && judgement.place && *judgement.least_violated <= *judgement.place;
+  const bool is_later = judgement.place && judgement.is_later(*judgement.place);
   const double most_worst = is_later ? std::numeric_limits<double>::infinity() : 1;
   const auto worst = static_cast<Real>(std::clamp(judgement.deviation.of_bound, Screen::least_worst, most_worst));
   // Not (most > ...), so that a NaN does not pass.

@@ -47,6 +47,7 @@ class GridJudge final : public CodeJudge {
                   std::int64_t start) {
     const Sinusoidal2d& encoding = oracle_.encoding();
     const std::int64_t coordinate = axis == GridAxis::height ? at.row : at.column;
+    judgement.coordinate = coordinate;
     fast_.at(coordinate, row_);
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
       const auto i = static_cast<std::size_t>(pair);

@@ -40,6 +40,7 @@ class PlacesJudge final : public CodeJudge {
       const std::vector<std::int64_t> place = place_at(call.positions, tokens, token);
       const std::int64_t start = token * encoding().dim;
       for (std::int64_t axis = 0; axis < std::ssize(axes_); ++axis) judge_axis(judgement, place, axis, answer, start);
+      judgement.coordinate = std::ranges::max(place);
       for (std::int64_t channel = filled_channels(encoding()); channel < encoding().dim; ++channel) {
         const double value = answer.at(start + channel);
         judgement.add_exact(value == 0 ? std::nullopt
@@ -70,6 +71,7 @@ class PlacesJudge final : public CodeJudge {
     Axis& axis = axes_[index(number)];
     const std::int64_t position = place[index(number)];
     const std::int64_t count = position + encoding().position_offset;
+    judgement.coordinate = position;
     axis.fast.at(count, axis.row);
     for (std::int64_t pair = 0; pair < pairs(encoding(), number); ++pair) {
       const std::size_t i = index(pair);

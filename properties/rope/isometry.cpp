@@ -58,6 +58,7 @@ AnswerCheck isometry_check(const Spec& spec) {
         const GivenPair got = pair_in(after_turn, to);
         const double size = given.length();
         if (!oracle.is_representable(place, pair, size)) continue;
+        judgement.coordinate = oracle.coordinate(place, pair);
         const auto text = [&] { return fmt::format("{}, pair {}", text_of(place, head, vector), pair); };
         if (!got.finite()) {
           judgement.add(Certainty::no, not_finite(), [&] { return text() + ": a value is NaN or infinite"; });
