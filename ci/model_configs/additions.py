@@ -25,8 +25,10 @@ LARGEST_DISTANCE = 200
 BUCKET_STEP = 0.25
 
 TABLE_TYPES = {
-    "bert", "camembert", "clip_text_model", "clip_vision_model", "gpt2", "m2m_100", "marian", "opt", "pegasus",
-    "roberta", "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae", "whisper", "xlm-roberta",
+    "albert", "bart", "bert", "blenderbot", "blenderbot-small", "camembert", "clip_text_model", "clip_vision_model",
+    "distilbert", "electra", "gpt2", "gpt_bigcode", "layoutlmv3", "led", "longformer", "m2m_100", "marian", "mbart",
+    "opt", "pegasus", "roberta", "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae",
+    "whisper", "xglm", "xlm-roberta",
 }
 # Tables that are parameters, or interpolated to the image.
 SHAPE_TYPES = {"dinov2", "internvl_vision", "siglip2_vision_model", "vit"}
@@ -100,6 +102,8 @@ def table_claims(full_config):
     shrunk.shrink_special_tokens(config)
     set_present(config, vocab_size=shrunk.VOCABULARY, num_hidden_layers=1, encoder_layers=1, decoder_layers=1)
     set_present(config, intermediate_size=32, ffn_dim=32, encoder_ffn_dim=32, decoder_ffn_dim=32)
+    if getattr(config, "attention_window", None):  # of each layer
+        config.attention_window = config.attention_window[:1]
     model = shrunk.build(config)
     claims = []
     for name, output in outputs_of_tables(model, inputs_of(config)).items():

@@ -122,6 +122,8 @@ def shrink(full_config):
     set_present(config, use_cache=False, **SMALL_SIZES)
     if config.model_type == "llama4_text":
         config.num_experts_per_tok = 1
+    if getattr(config, "mamba_n_heads", None) and not getattr(config, "mamba_d_ssm", None):
+        config.mamba_n_heads = config.mamba_expand * config.hidden_size // config.mamba_d_head
     if type(config).__name__ == "Llama4VisionConfig":
         config.intermediate_size = 4 * config.hidden_size  # what its pixel shuffle makes of a patch
         set_present(config, projector_input_dim=32, projector_output_dim=32, vision_output_dim=32)

@@ -11,6 +11,7 @@
 #include "lib/spec/hugging_face/null_fields.hpp"
 #include "lib/spec/hugging_face/other_models.hpp"
 #include "lib/spec/hugging_face/rotary_models.hpp"
+#include "lib/spec/hugging_face/value_types.hpp"
 
 namespace sextant {
 namespace {
@@ -27,11 +28,7 @@ bool is_known(std::string_view model_type) {
   return rotary_model(model_type) != nullptr || other_model(model_type) != nullptr;
 }
 
-std::optional<Read<std::string>> dtype_of(const ConfigObject& config) {
-  auto dtype = config.text({"dtype", "torch_dtype"});
-  if (dtype && dtype->value.starts_with("torch.")) dtype->value.erase(0, std::string_view("torch.").size());
-  return dtype;
-}
+std::optional<Read<std::string>> dtype_of(const ConfigObject& config) { return config.text({"dtype", "torch_dtype"}); }
 
 // transformers loads all parts in the dtype of the whole, where it states one.
 std::optional<Read<std::string>> dtype_of(const ConfigObject& part, const ConfigObject& whole) {
@@ -176,8 +173,9 @@ Claims with_notes_of_unread(Claims claims, const Part& part) {
 
 // transformers checks it of every class; those that read layer_types know their number of layers themselves.
 void check_layer_types(const Part& part) {
+  check_kinds_of_layers(part.config);
   const auto listed = part.config.fields().find("layer_types");
-  if (listed == part.config.fields().end() || !listed->is_array()) return;
+  if (listed == part.config.fields().end() || listed->is_null()) return;
   const auto count = part.config.integer({"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
   if (!count || count->value != static_cast<std::int64_t>(listed->size()))
     part.config.refuse_meaning("layer_types", fmt::format("not read by transformers' {}, which refuses it unless it "
@@ -194,6 +192,7 @@ Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
   const OtherModel* const other = other_model(part.model_type);
   const RotaryModel* const rotary = rotary_model(part.model_type);
   if (other != nullptr || rotary != nullptr) {
+    refuse_other_types(part);
     if (other != nullptr) check_layer_types(part);
     Claims claims = other != nullptr ? other->claims(part) : claims_of(*rotary, part);
     refuse_null_fields(part);

@@ -56,7 +56,7 @@ TEST(HfConfigOfTowers, RefusesWhatATowerDoesNotRead) {
          "rope_theta: 5 contradicts 6");
   expect(R"({"model_type":"dinov3_vit","rope_parameters":{"rope_type":"axial","rope_theta":5}})",
          "its rope_theta 5 is not read by transformers' dinov3_vit, which takes 100");
-  expect(R"({"model_type":"dinov3_vit","rope_theta":7,"rope_scaling":{"rope_theta":5}})", "which takes 7");
+  expect(R"({"model_type":"dinov3_vit","rope_theta":7.0,"rope_scaling":{"rope_theta":5}})", "which takes 7");
   expect(R"({"model_type":"pixtral","num_attention_heads":7})",
          "hidden_size: 1024 is no multiple of num_attention_heads = 7");
   expect(R"({"model_type":"pixtral","num_attention_heads":null})", "expected an integer, got null");
@@ -82,7 +82,8 @@ TEST(HfConfigOfTowers, ReadsTheBaseOfATowersOlderRule) {
       tower_of(R"({"model_type":"qwen2_vl_vision","rope_scaling":{"type":"default","rope_theta":5}})").rope.rope_theta,
       5);
   EXPECT_EQ(
-      tower_of(R"({"model_type":"dinov3_vit","rope_theta":7,"rope_parameters":{"rope_theta":7}})").rope.rope_theta, 7);
+      tower_of(R"({"model_type":"dinov3_vit","rope_theta":7.0,"rope_parameters":{"rope_theta":7}})").rope.rope_theta,
+      7);
   EXPECT_EQ(tower_of(R"({"model_type":"pixtral","rope_scaling":{}})").rope.rope_theta, 10000);
 }
 

@@ -162,7 +162,7 @@ namespace {
 // whose readers here ask for a null by themselves. To any other a null is not an absent field: classes refuse it, or
 // fail, or take it for false where true is their default (rope_interleave).
 bool takes_null(std::string_view name) {
-  constexpr std::array<std::string_view, 19> names = {"alibi",
+  constexpr std::array<std::string_view, 18> names = {"alibi",
                                                       "dtype",
                                                       "full_attn_idxs",
                                                       "head_dim",
@@ -174,7 +174,6 @@ bool takes_null(std::string_view name) {
                                                       "pos_att_type",
                                                       "position_embedding_type",
                                                       "rope_theta",
-                                                      "rope_type",
                                                       "sliding_window",
                                                       "torch_dtype",
                                                       "type",
@@ -210,20 +209,20 @@ std::optional<Read<T>> ConfigObject::first_of(Names names, std::string_view expe
 namespace {
 
 std::optional<std::int64_t> as_integer(const json& value) {
-  // Files that were written by way of a float have 4096.0.
-  constexpr double limit = 9007199254740992;
-  if (value.is_number_float()) {
-    const double number = value.get<double>();
-    if (!(number >= -limit && number <= limit)) return std::nullopt;
-    const auto whole = static_cast<std::int64_t>(number);
-    if (static_cast<double>(whole) != number) return std::nullopt;
-    return whole;
-  }
   if (!value.is_number_integer()) return std::nullopt;
   if (value.is_number_unsigned() &&
       value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
     return std::nullopt;
   return value.get<std::int64_t>();
+}
+
+std::optional<std::int64_t> as_whole_number(const json& value) {
+  if (!value.is_number_float()) return as_integer(value);
+  constexpr double limit = 9007199254740992;
+  const double number = value.get<double>();
+  if (!(number >= -limit && number <= limit)) return std::nullopt;
+  const auto whole = static_cast<std::int64_t>(number);
+  return static_cast<double>(whole) == number ? std::optional(whole) : std::nullopt;
 }
 
 template <class T, class Convert>
@@ -246,6 +245,10 @@ std::optional<std::string> as_text(const json& value) {
 
 std::optional<Read<std::int64_t>> ConfigObject::integer(Names names) const {
   return first_of<std::int64_t>(names, "an integer", as_integer);
+}
+
+std::optional<Read<std::int64_t>> ConfigObject::whole_number(Names names) const {
+  return first_of<std::int64_t>(names, "an integer", as_whole_number);
 }
 
 std::optional<Read<double>> ConfigObject::number(Names names) const {

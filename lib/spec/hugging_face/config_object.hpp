@@ -35,6 +35,8 @@ class ConfigObject {
   /// Empty names name nothing.
   using Names = std::initializer_list<const char*>;
   std::optional<Read<std::int64_t>> integer(Names names) const;
+  /// An integer that may be written as a float, 8192.0: classes check no types within a rule.
+  std::optional<Read<std::int64_t>> whole_number(Names names) const;
   std::optional<Read<double>> number(Names names) const;
   std::optional<Read<bool>> boolean(Names names) const;
   std::optional<Read<std::string>> text(Names names) const;

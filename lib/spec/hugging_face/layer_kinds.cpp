@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace sextant::hugging_face {
 namespace {
@@ -73,9 +74,18 @@ std::vector<std::string> names_by_rope(const RotaryModel& model, const ConfigObj
   return names;
 }
 
+// Older names, which transformers takes for those of its release 5.
+std::string kind_named(const std::string& name) {
+  return name == "attention" ? "full_attention" : name == "mamba" ? "linear_attention" : name;
+}
+
 std::vector<std::string> names_of_layers(const RotaryModel& model, const ConfigObject& config, std::int64_t count) {
   if (model.traits.layering == Layering::no_rope_layers) return names_by_rope(model, config, count);
-  if (const auto listed = config.texts({"layer_types"})) return listed->value;
+  if (const auto listed = config.texts({"layer_types"})) {
+    std::vector<std::string> names;
+    std::ranges::transform(listed->value, std::back_inserter(names), kind_named);
+    return names;
+  }
   if (config.has("attn_type_list"))
     config.refuse_meaning("attn_type_list", "not read by transformers: list the kinds as layer_types");
   return names_by_pattern(model, config, count);
@@ -83,12 +93,49 @@ std::vector<std::string> names_of_layers(const RotaryModel& model, const ConfigO
 
 }  // namespace
 
+// configuration_utils.py, ALLOWED_LAYER_TYPES and _LEGACY_LAYER_TYPE_REMAP.
+void check_kinds_of_layers(const ConfigObject& config) {
+  constexpr std::string_view known[] = {"full_attention",
+                                        "sliding_attention",
+                                        "chunked_attention",
+                                        "window_attention",
+                                        "indexed_attention",
+                                        "compressed_sparse_attention",
+                                        "heavily_compressed_attention",
+                                        "minimax_m3_sparse",
+                                        "conv",
+                                        "moe",
+                                        "hybrid",
+                                        "hybrid_sliding",
+                                        "reference_sliding_attention",
+                                        "linear_attention",
+                                        "sparse",
+                                        "dense",
+                                        "attention",
+                                        "mamba",
+                                        "deepseek_sparse_attention",
+                                        "qwen_sparse_attention"};
+  const auto listed = config.fields().find("layer_types");
+  if (listed == config.fields().end() || listed->is_null()) return;
+  if (!listed->is_array())
+    config.refuse("layer_types", fmt::format("expected a list of strings, got {}", listed->dump()));
+  for (const auto& entry : *listed) {
+    const auto* const name = entry.get_ptr<const std::string*>();
+    if (name == nullptr || std::ranges::find(known, *name) == std::end(known))
+      config.refuse("layer_types", fmt::format("expected kinds of layers that transformers knows (full_attention, "
+                                               "sliding_attention, linear_attention, conv, ...), got {}",
+                                               entry.dump()));
+  }
+}
+
 std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject& config) {
   const std::int64_t count = count_of_layers(model, config);
   // transformers checks it of every class. A class that takes nothing from it has not read it.
   const auto listed = config.fields().find("layer_types");
-  if (listed != config.fields().end() && listed->is_array() && rotary_model(model.model_type) != nullptr)
+  if (listed != config.fields().end() && !listed->is_null() && rotary_model(model.model_type) != nullptr) {
+    check_kinds_of_layers(config);
     check_length(config, "layer_types", static_cast<std::int64_t>(listed->size()), count);
+  }
   std::vector<std::string> names(static_cast<std::size_t>(count));
   if (model.traits.layering != Layering::alike) names = names_of_layers(model, config, count);
   if (model.traits.full_head_dim != 0) names.back() = "full_attention";  // Gemma 4's class sees to that

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "lib/spec/hf_config.hpp"
 #include "reference/alibi.hpp"
@@ -352,6 +353,53 @@ TEST(HfConfig, ANullIsRefusedWhereTransformersRefusesIt) {
   const json files = json::parse(text_of(folder / "nulls.json"));
   for (const auto& [file, fields] : files.items()) {
     for (const auto& [path, outcome] : fields.items()) expect_outcome_of_null(file, path, outcome);
+  }
+}
+
+// What values.json calls them, of a field that is `known`.
+json value_named(std::string_view name, const json& known) {
+  if (name == "float") return known.is_number() ? json(known.get<double>()) : json(8.0);
+  if (name == "number as text") return known.is_number() ? json(known.dump()) : json("8");
+  if (name == "true") return true;
+  if (name == "list") return json::array();
+  if (name == "object") return json::object();
+  if (name == "text") return "";
+  return name == "zero" ? 0 : -1;
+}
+
+// "true, list, text"
+std::vector<std::string> names_of_values(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream stream(text);
+  for (std::string name; std::getline(stream, name, ',');) names.push_back(name.substr(name.find_first_not_of(' ')));
+  return names;
+}
+
+void expect_refused(const std::string& file, const json& whole, const std::string& path, std::string_view value) {
+  std::string pointer = "/" + path;
+  std::ranges::replace(pointer, '.', '/');
+  const json::json_pointer at(pointer);
+  json config = whole;
+  config[at] = value_named(value, whole.contains(at) ? whole.at(at) : json());
+  const std::string object = at.parent_pointer().to_string();
+  const std::string part = object.substr(object.rfind('/') + 1);
+  for (const ConfigClaim& claim : read_text(config.dump()).claims)
+    EXPECT_FALSE(claim.part == part && claim.spec) << file << " with " << path << ": " << config.at(at);
+}
+
+// values.json: what transformers' classes refuse in each field that a reading may depend on.
+TEST(HfConfig, AValueIsRefusedWhereTransformersRefusesIt) {
+  const json files = json::parse(text_of(folder / "values.json"));
+  for (const auto& [file, parts] : files.items()) {
+    const json whole = json::parse(text_of(folder / file));
+    for (const auto& [part, groups] : parts.items()) {
+      for (const auto& [values, fields] : groups.items()) {
+        for (const auto& field : fields) {
+          const std::string path = (part.empty() ? "" : part + ".") + field.get<std::string>();
+          for (const std::string& value : names_of_values(values)) expect_refused(file, whole, path, value);
+        }
+      }
+    }
   }
 }
 

@@ -29,7 +29,7 @@ TEST(HfConfigOfScaledQueries, OfLlama4LayersWithoutPositionsScale) {
   EXPECT_TRUE(sees_positions(attention));
   EXPECT_EQ(claims[2].spec->evaluation, claims[1].spec->evaluation);
   EXPECT_EQ(claims_of_hf_config(R"({"model_type":"llama4_text","attn_temperature_tuning":false})").size(), 2);
-  EXPECT_FALSE(claims_of_hf_config(R"({"model_type":"llama4_text","attn_scale":0})").back().spec);
+  EXPECT_FALSE(claims_of_hf_config(R"({"model_type":"llama4_text","attn_scale":0.0})").back().spec);
 }
 
 TEST(HfConfigOfScaledQueries, OfMinistral3AllLayersScale) {

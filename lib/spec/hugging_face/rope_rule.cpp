@@ -49,7 +49,7 @@ void fill_lengths(const ConfigObject& rule, const std::string& type, const Model
   const bool has_length = type == "yarn" || type == "longrope" || type == "llama3" || type == "dynamic";
   if (!has_length) return;
   const auto outer = type == "dynamic" ? lengths.longest : lengths.original;
-  const auto inner = rule.integer({original});
+  const auto inner = rule.whole_number({original});
   if (inner && outer && inner->value != outer->value)
     rule.refuse_meaning(original, fmt::format("{} contradicts {} ({})", inner->value, outer->value, outer->source));
   const Read<std::int64_t> used = inner ? *inner : outer.value_or(lengths.longest);
@@ -70,6 +70,7 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
   for (const char* name : {"rope_theta", "partial_rotary_factor"}) {
     if (rule.fields().contains(name) && !rule.has(name)) rule.refuse(name, "expected a number, got null");
   }
+  rule.refuse_nulls({"rope_type"}, "a string", "which transformers takes for the rule's name, whatever type says");
   RopeRule read{.scaling = rule.fields(),
                 .source = "",
                 .sources = {},

@@ -341,6 +341,9 @@ RopeRule RotaryReader::rule_for(const std::string& kind) const {
       config_.refuse("rope_scaling", "expected rope_parameters with a rule for each kind of layer");
     return default_rule(*ConfigObject::parse(model_.traits.rule).object(kind.c_str()));
   }
+  // The class looks for a rule of each kind of layer to add rope_scaling to.
+  if (config_.has("rope_parameters") && config_.has("rope_scaling"))
+    config_.refuse_meaning("rope_parameters", "{} has no rule that rope_scaling could be added to");
   const bool is_meant = kind == "full_attention" || model_.traits.older_rule == OlderRule::all;
   if (const auto older = config_.object("rope_scaling")) {
     if (older->has("type") && !older->has("rope_type"))
