@@ -14,9 +14,9 @@ namespace sextant {
 
 /// Says of a value, by its truth and bound in hardware floating point, that judging it would change nothing: it is
 /// certainly right and no nearer to its bound than the worst so far, or no worse than a value known to be wrong at the
-/// same position or an earlier one (Judgement::is_later). Whatever it does not pass is judged (value_judge.hpp). So calls of millions of
-/// values, of which nearly all pass, cost some nanoseconds each. A judgement's worst deviation is the worst of all but
-/// for a relative 2^-38, or all are below `least_worst` of their bounds.
+/// same position or an earlier one (Judgement::is_later). Whatever it does not pass is judged (value_judge.hpp). So
+/// calls of millions of values, of which nearly all pass, cost some nanoseconds each. A judgement's worst deviation is
+/// the worst of all but for a relative 2^-38, or all are below `least_worst` of their bounds.
 ///
 /// Truths are formed in Real: double, and for float64 elements long double, which must be wider.
 class Screen {
