@@ -26,7 +26,7 @@ BUCKET_STEP = 0.25
 
 TABLE_TYPES = {
     "albert", "bart", "bert", "blenderbot", "blenderbot-small", "camembert", "clip_text_model", "clip_vision_model",
-    "distilbert", "electra", "gpt2", "gpt_bigcode", "layoutlmv3", "led", "longformer", "m2m_100", "marian", "mbart",
+    "distilbert", "electra", "gpt2", "gpt_bigcode", "led", "longformer", "m2m_100", "marian", "mbart",
     "opt", "pegasus", "roberta", "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae",
     "whisper", "xglm", "xlm-roberta",
 }

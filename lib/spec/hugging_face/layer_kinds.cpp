@@ -29,9 +29,11 @@ void check_length(const ConfigObject& config, const char* name, std::int64_t lis
 std::vector<std::string> names_by_pattern(const RotaryModel& model, const ConfigObject& config, std::int64_t count) {
   const LayerPattern& pattern = model.traits.pattern;
   std::vector<std::string> names(static_cast<std::size_t>(count), "full_attention");
-  if (pattern.every == 0) return names;
-  // LFM2's first files list the layers that have attention.
-  if (std::string_view(pattern.field) == "full_attn_idxs") {
+  const bool has_none = pattern.full == LayerPattern::Full::none;
+  if (has_none) names.assign(names.size(), std::string(pattern.other));
+  // LFM2's first files and Bamba's list the layers that have attention.
+  const std::string_view field = pattern.field;
+  if (field == "full_attn_idxs" || field == "attn_layer_indices") {
     const auto indices = config.integers({pattern.field});
     if (!indices) return names;
     names.assign(names.size(), std::string(pattern.other));
@@ -42,6 +44,7 @@ std::vector<std::string> names_by_pattern(const RotaryModel& model, const Config
     }
     return names;
   }
+  if (has_none || pattern.every == 0) return names;
   std::int64_t every = pattern.every;
   if (*pattern.field != '\0') {
     if (config.has(pattern.field) && config.fields().at(pattern.field).is_string())
@@ -128,7 +131,24 @@ void check_kinds_of_layers(const ConfigObject& config) {
   }
 }
 
+namespace {
+
+// Bamba's and Falcon-H1's classes tell the kinds themselves, and fail where a file does; GraniteMoeHybrid's has an
+// older name for the list.
+void refuse_other_lists(const RotaryModel& model, const ConfigObject& config) {
+  const bool has_own = model.model_type == "bamba" || model.model_type == "falcon_h1";
+  for (const char* name : {"layer_types", "layers_block_type"}) {
+    if (has_own && config.fields().contains(name))
+      config.refuse_meaning(name, fmt::format("transformers' {} fails where a file has it", model.model_type));
+  }
+  if (model.traits.turns == Switch::position_embedding_type && config.has("layers_block_type"))
+    config.refuse("layers_block_type", "not read: list the kinds as layer_types");
+}
+
+}  // namespace
+
 std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject& config) {
+  refuse_other_lists(model, config);
   const std::int64_t count = count_of_layers(model, config);
   // transformers checks it of every class. A class that takes nothing from it has not read it.
   const auto listed = config.fields().find("layer_types");

@@ -24,7 +24,8 @@ struct LayerKind {
 /// @throws SpecError for a list that is not of as many layers as the model has.
 std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject& config);
 
-/// What transformers checks of every class. @throws SpecError for `layer_types` that are no list of kinds that it knows.
+/// What transformers checks of every class.
+/// @throws SpecError for `layer_types` that are no list of kinds that it knows.
 void check_kinds_of_layers(const ConfigObject& config);
 
 /// A layer's index as files and --layer write it, "5" or "05"; nothing for other text.

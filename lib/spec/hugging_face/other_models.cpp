@@ -121,6 +121,68 @@ Claims roberta(const Part& part) {
   return {learned(draft, part, {width(part, draft, 768), length(part, draft, 512), padding.value + 1})};
 }
 
+// Rotary in ESM-2; of ESM-1b's tables the padding token's row stands still.
+Claims esm(const Part& part) {
+  const auto type = part.config.text({"position_embedding_type"});
+  if (!type || type->value == "absolute") {
+    if (!part.config.has("pad_token_id"))
+      part.config.refuse("pad_token_id", "required: transformers' esm counts positions from it");
+    const Draft draft = draft_of(part);
+    const auto padding = *part.config.integer({"pad_token_id"});
+    if (padding.value < 0 || padding.value > width_limit)
+      part.config.refuse("pad_token_id",
+                         fmt::format("expected an integer from 0 to {}, got {}", width_limit, padding.value));
+    return {learned(draft, part, {width(part, draft, 768), length(part, draft, 1026), padding.value + 1})};
+  }
+  if (type->value != "rotary") refuse_relative(part);
+  for (const char* name : {"rope_parameters", "rope_scaling"}) {
+    if (part.config.has(name)) part.config.refuse_meaning(name, "not read by transformers' esm");
+  }
+  return claims_of(*rotary_model("esm"), part);
+}
+
+// Of a token's embedding, before it is made as wide as the layers.
+Claims of_embeddings(const Part& part) {
+  const Draft draft = draft_of(part);
+  check_names(part, {"embedding_size"}, {});
+  const auto dim = read_or(part.config.integer({"embedding_size"}), std::int64_t{128}, draft);
+  return {learned(draft, part, {dim, length(part, draft, 512)})};
+}
+
+Claims distilbert(const Part& part) {
+  const Draft draft = draft_of(part);
+  return {learned(draft, part, {width(part, draft, 768, "dim"), length(part, draft, 512)})};
+}
+
+// A table for the encoder and one for the decoder, alike.
+Claims of_both_stacks(const Part& part, std::int64_t dim, std::int64_t positions, std::int64_t first) {
+  Claims claims;
+  for (const char* kind : {"encoder", "decoder"}) {
+    const Draft draft = draft_of(part, kind);
+    auto rows = length(part, draft, positions);
+    rows.value = in_range(part.config, "max_position_embeddings", rows) + first;
+    if (first != 0) rows.source += fmt::format(", and {}", first);
+    claims.push_back(learned(draft, part, {width(part, draft, dim, "d_model"), rows, first}));
+  }
+  return claims;
+}
+
+Claims bart(const Part& part) { return of_both_stacks(part, 1024, 1024, 2); }
+Claims blenderbot(const Part& part) { return of_both_stacks(part, 2560, 128, 0); }
+Claims blenderbot_small(const Part& part) { return of_both_stacks(part, 512, 512, 0); }
+
+Claims led(const Part& part) {
+  Claims claims;
+  for (const auto& [kind, field, positions] : {std::tuple("encoder", "max_encoder_position_embeddings", 16384),
+                                               std::tuple("decoder", "max_decoder_position_embeddings", 1024)}) {
+    const Draft draft = draft_of(part, kind);
+    check_names(part, {field}, {"max_position_embeddings", "n_positions"});
+    const auto rows = read_or(part.config.integer({field}), std::int64_t{positions}, draft);
+    claims.push_back(learned(draft, part, {width(part, draft, 1024, "d_model"), rows}));
+  }
+  return claims;
+}
+
 // Two rows more than positions, and position p in row p + 2.
 Claims opt(const Part& part) {
   const Draft draft = draft_of(part);
@@ -245,6 +307,13 @@ Claims m2m_100(const Part& part) {
                     "half_minus_one")};
 }
 
+// Positions count from 2, as in fairseq.
+Claims xglm(const Part& part) {
+  const Draft draft = draft_of(part);
+  return {
+      sinusoids(draft, part, {width(part, draft, 1024, "d_model"), length(part, draft, 2048), 2}, "half_minus_one")};
+}
+
 Claims whisper(const Part& part) {
   const Draft encoder = draft_of(part, "encoder");
   const Draft decoder = draft_of(part, "decoder");
@@ -322,6 +391,48 @@ Claims falcon(const Part& part) {
 
 Claims unsaid(const Part& part, std::string why) { return {draft_of(part).refused(std::move(why))}; }
 
+// One layer in eight has attention, without positions, and the others are recurrent.
+Claims jamba(const Part& part) {
+  for (const char* name : {"layer_types", "layers_block_type"}) {
+    if (part.config.fields().contains(name))
+      part.config.refuse_meaning(name, "transformers' jamba fails where a file has it");
+  }
+  const auto number = [&](const char* name, std::int64_t fallback) {
+    const auto stated = part.config.integer({name});
+    return stated ? stated->value : fallback;
+  };
+  const std::int64_t layers = number("num_hidden_layers", 32);
+  const std::int64_t period = number("attn_layer_period", 8);
+  const std::int64_t offset = number("attn_layer_offset", 4);
+  if (layers > width_limit)
+    part.config.refuse("num_hidden_layers",
+                       fmt::format("expected an integer from 1 to {}, got {}", width_limit, layers));
+  if (offset < 0 || offset >= period)
+    part.config.refuse(
+        "attn_layer_offset",
+        fmt::format("expected an integer from 0 to below attn_layer_period = {}, got {}", period, offset));
+  Draft standing(part.name, "full_attention", part.model_type);
+  Draft rest(part.name, "linear_attention", part.model_type);
+  std::vector<std::int64_t> with_attention;
+  std::vector<std::int64_t> without;
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    (layer % period == offset ? with_attention : without).push_back(layer);
+  rest.cover(without);
+  ConfigClaim refused = rest.refused("these layers have no positions");
+  if (with_attention.empty()) return {std::move(refused)};
+  standing.cover(with_attention);
+  const auto hidden = width(part, standing, 4096);
+  const std::int64_t heads = number("num_attention_heads", 32);
+  const auto stated = part.config.integer({"head_dim"});
+  standing.set("encoding", "rope", standing.type_source());
+  standing.set("head_dim", stated.value_or(Read<std::int64_t>{hidden.value / heads,
+                                                              fmt::format("{} / num_attention_heads", hidden.source)}));
+  standing.set("max_position", length(part, standing, 262144));
+  set_dtype(standing, part);
+  standing.set("rope_scaling", nlohmann::json{{"rope_type", "none"}}, "these layers have no positions");
+  return {standing.claim(), std::move(refused)};
+}
+
 // Kimi Linear: latent attention without a rotation (mla_use_nope) in the layers listed, counted from 1, and linear
 // attention in the others.
 Claims kimi_linear(const Part& part) {
@@ -353,8 +464,12 @@ Claims kimi_linear(const Part& part) {
 }
 
 // In the order of the alphabet. transformers 5.23, models/TYPE/modeling_TYPE.py.
-constexpr OtherModel table[] = {{"beit", beit},
+constexpr OtherModel table[] = {{"albert", of_embeddings},
+                                {"bart", bart},
+                                {"beit", beit},
                                 {"bert", bert},
+                                {"blenderbot", blenderbot},
+                                {"blenderbot-small", blenderbot_small},
                                 {"bloom", bloom},
                                 {"camembert", roberta},
                                 {"clip_text_model", clip_text},
@@ -367,19 +482,27 @@ constexpr OtherModel table[] = {{"beit", beit},
                                 {"detr", detr},
                                 {"dinov2", dinov2},
                                 {"dinov3_vit", axial_claims},
+                                {"distilbert", distilbert},
                                 {"donut-swin", swin},
+                                {"electra", of_embeddings},
+                                {"esm", esm},
                                 {"falcon", falcon},
                                 {"gemma4_vision", axial_claims},
                                 {"glm4v_moe_vision", axial_claims},
                                 {"glm4v_vision", axial_claims},
                                 {"gpt2", gpt2},
+                                {"gpt_bigcode", gpt2},
                                 {"internvl_vision", internvl_vision},
+                                {"jamba", jamba},
                                 {"kimi_k25_vision", axial_claims},
                                 {"kimi_linear", kimi_linear},
+                                {"led", led},
                                 {"llama4_vision_model", axial_claims},
+                                {"longformer", roberta},
                                 {"m2m_100", m2m_100},
                                 {"marian", marian},
                                 {"maskformer-swin", swin},
+                                {"mbart", bart},
                                 {"mpt", mpt},
                                 {"mt5", t5},
                                 {"opt", opt},
@@ -411,6 +534,7 @@ constexpr OtherModel table[] = {{"beit", beit},
                                 {"vit", vit},
                                 {"vit_mae", vit_mae},
                                 {"whisper", whisper},
+                                {"xglm", xglm},
                                 {"xlm-roberta", roberta},
                                 {"xlnet", xlnet}};
 

@@ -48,6 +48,22 @@ TEST(HfConfigOfTables, ATablesSizeByAnotherClassesNameIsRefused) {
   EXPECT_EQ(std::get<Sinusoidal>(spec_from_hf_config(R"({"model_type":"marian","hidden_size":64})").encoding).dim, 64);
 }
 
+// Each fails in transformers 5.24, or says what its class does not read.
+TEST(HfConfigOfTables, RefusesWhatMixedModelsDoNotTake) {
+  const auto expect = [](const char* config, const char* reason) {
+    EXPECT_NE(refusal_of(config).find(reason), std::string::npos) << refusal_of(config);
+  };
+  expect(R"({"model_type":"jamba","num_hidden_layers":1,"layer_types":["attention"]})",
+         "layer_types: transformers' jamba fails");
+  expect(R"({"model_type":"jamba","attn_layer_offset":8})", "attn_layer_offset: expected an integer from 0 to below");
+  expect(R"({"model_type":"bamba","layers_block_type":["attention"]})", "layers_block_type: transformers' bamba fails");
+  expect(R"({"model_type":"granitemoehybrid","layers_block_type":["attention"]})", "list the kinds as layer_types");
+  expect(R"({"model_type":"hunyuan_v1_dense","hidden_size":64})", "head_dim: required");
+  expect(R"({"model_type":"esm"})", "pad_token_id: required");
+  expect(R"({"model_type":"esm","position_embedding_type":"rotary","rope_scaling":{"rope_type":"linear","factor":2}})",
+         "rope_scaling: not read by transformers' esm");
+}
+
 // attribute_map: max_position_embeddings is model_max_length.
 TEST(HfConfigOfTables, ReadsTheLengthOfKimiLinearByBothNames) {
   const auto kimi = claims_of_hf_config(

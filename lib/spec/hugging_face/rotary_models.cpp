@@ -54,6 +54,8 @@ class RotaryReader {
   RopeRule rule_for_all() const;
   RopeRule rule_for(const std::string& kind) const;
   RopeRule default_rule(const ConfigObject& rule) const;
+  RopeRule with_fixed_base(RopeRule rule) const;
+  bool turns_at_all() const;
   void refuse_empty_rule() const;
   std::optional<ConfigObject> nested_rules() const;
   Theta theta_for(const std::string& kind) const;
@@ -208,6 +210,8 @@ Read<std::int64_t> RotaryReader::own_head_dim() const {
   if (const auto stated = config_.integer({"head_dim"})) return *stated;
   const bool is_null = config_.fields().contains("head_dim");
   if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
+  if (!is_null && model_.traits.absent_head_dim == AbsentHeadDim::refused)
+    config_.refuse("head_dim", fmt::format("required: without it {} fails", reader_));
   if (is_null && model_.traits.null_head_dim == NullHeadDim::refused) refuse_null_head_dim();
   const OtherNames& names = model_.traits.names;
   const auto stated_hidden = size("hidden_size", names.hidden_size, {"n_embd", "n_embed", "d_model"});
@@ -274,8 +278,33 @@ void RotaryReader::check_magnitudes(const RopeRule& rule) const {
                            fmt::format("expected longrope: {} multiplies any other by its magnitudes", reader_));
 }
 
+// HunYuan's files call a base times alpha^(n/(n-2)) dynamic, which is of one length; an alpha of 0 is none.
+RopeRule RotaryReader::with_fixed_base(RopeRule rule) const {
+  const bool has_alpha = model_.traits.dynamic_alpha == DynamicAlpha::of_the_base && rule.scaling.is_object() &&
+                         rule.scaling["rope_type"] == "dynamic" && rule.scaling.contains("alpha");
+  if (!has_alpha) return rule;
+  const json alpha = rule.scaling["alpha"];
+  if (alpha == 0) {
+    rule.scaling.erase("alpha");
+    return rule;
+  }
+  rule.scaling = {{"rope_type", "ntk"}, {"factor", alpha}};
+  std::erase_if(rule.sources,
+                [](const FieldSource& source) { return source.field != "rope_type" && source.field != "alpha"; });
+  for (FieldSource& source : rule.sources) {
+    if (source.field == "alpha") source.field = "factor";
+  }
+  return rule;
+}
+
+bool RotaryReader::turns_at_all() const {
+  if (model_.traits.turns == Switch::none) return true;
+  const auto type = config_.text({"position_embedding_type"});
+  return type && type->value == "rope";
+}
+
 RopeRule RotaryReader::rule_for_all() const {
-  RopeRule rule = rule_of(config_, lengths_);
+  RopeRule rule = with_fixed_base(rule_of(config_, lengths_));
   check_magnitudes(rule);
   // GPT-J's and CodeGen's tables are of 10000 alone.
   if (model_.traits.rotary_dim > 0) {
@@ -628,7 +657,7 @@ std::vector<ConfigClaim> RotaryReader::claims() const {
         if (!is_full && kind.name != model_.traits.pattern.other)
           config_.refuse("layer_types", fmt::format("expected full_attention or {}, got \"{}\"",
                                                     model_.traits.pattern.other, kind.name));
-        if (is_full) claims.push_back(turning(kind, rule_for_all()));
+        if (is_full) claims.push_back(turns_at_all() ? turning(kind, rule_for_all()) : standing(kind));
         break;
     }
   }

@@ -49,8 +49,21 @@ enum class NullHeadDim {
 
 /// What a head_dim that the file does not have is to a class.
 enum class AbsentHeadDim {
-  known,  ///< a default, or hidden_size / num_attention_heads
-  none    ///< None, with which the rules dynamic, longrope and yarn fail
+  known,   ///< a default, or hidden_size / num_attention_heads
+  none,    ///< None, with which the rules dynamic, longrope and yarn fail
+  refused  ///< None, with which attention fails
+};
+
+/// What `alpha` is in a rule of type dynamic.
+enum class DynamicAlpha {
+  unread,
+  of_the_base  ///< the factor of one base for all lengths: rope_type ntk
+};
+
+/// What says whether the layers of full attention turn.
+enum class Switch {
+  none,
+  position_embedding_type  ///< they do where it is "rope"
 };
 
 /// What a no_rope_layers of no entries is to a class.
@@ -67,7 +80,7 @@ enum class OlderRule { full_attention, all };
 struct LayerPattern {
   const char* field = "";
   std::int64_t every = 0;
-  enum class Full { last_of_each, first_of_each } full = Full::last_of_each;
+  enum class Full { last_of_each, first_of_each, none } full = Full::last_of_each;
   std::string_view other = "sliding_attention";
 };
 
@@ -113,6 +126,8 @@ struct RotaryTraits {
   std::int64_t original_length = 0;  ///< original_max_position_embeddings of the class, which the rule's must equal
   NullHeadDim null_head_dim = NullHeadDim::refused;
   AbsentHeadDim absent_head_dim = AbsentHeadDim::known;
+  DynamicAlpha dynamic_alpha = DynamicAlpha::unread;
+  Switch turns = Switch::none;
 };
 
 /// One model_type: its class's defaults, and what its modeling file does; transformers 5.23.

@@ -17,8 +17,8 @@ using nlohmann::json;
 
 // At least 1: by 0 or less classes divide, or make no model.
 constexpr std::string_view counts[] = {
-    "d_kv",    "d_model", "embed_dim", "global_head_dim",     "hidden_size",       "n_embd", "n_embed",
-    "n_head", "n_heads", "n_layer", "n_layers",  "num_attention_heads", "num_hidden_layers", "num_layers"};
+    "d_kv",    "d_model", "embed_dim", "global_head_dim",     "hidden_size",       "n_embd",    "n_embed", "n_head",
+    "n_heads", "n_layer", "n_layers",  "num_attention_heads", "num_hidden_layers", "num_layers"};
 
 constexpr std::string_view integers[] = {"clamp_len",
                                          "decoder_hidden_size",

@@ -33,8 +33,8 @@ TEST(ValueTypes, ASizeIsAnInteger) {
 }
 
 TEST(ValueTypes, WithinARuleAFloatMayBeWhole) {
-  const auto claims = claims_of_hf_config(llama(
-      R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":8192.0})"));
+  const auto claims = claims_of_hf_config(
+      llama(R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":8192.0})"));
   EXPECT_NE(to_json(*claims.at(0).spec).find(R"("original_max_position_embeddings":8192)"), std::string::npos);
 }
 
