@@ -7,12 +7,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lib/numeric/index.hpp"
 #include "reference/parts_of_turn.hpp"
 
 namespace sextant::reference {
 namespace {
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // A rational number, exactly; freed.
 class Ratio {

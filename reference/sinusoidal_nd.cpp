@@ -5,12 +5,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lib/numeric/index.hpp"
 #include "reference/parts_of_turn.hpp"
 
 namespace sextant::reference {
 namespace {
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // w_k = base^(-2k/n) of an axis: n is its channels, or two less where 1 is taken from half of them.
 std::int64_t width_of(const SinusoidalNd& encoding, std::int64_t axis) {

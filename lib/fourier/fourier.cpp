@@ -13,6 +13,7 @@
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
+#include "lib/numeric/index.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
 namespace sextant {
@@ -30,8 +31,6 @@ const Fourier& checked(const Fourier& encoding) {
   target_in_use();  // before the first dispatch
   return encoding;
 }
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // j mod 4 where a power of two times a whole count is j quarters of a turn: count * 2^exponent of them.
 std::optional<int> quarters(std::int64_t count, int exponent) {

@@ -8,6 +8,7 @@
 
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/table_rows.hpp"
+#include "lib/numeric/index.hpp"
 
 namespace sextant {
 namespace {
@@ -19,8 +20,6 @@ const SinusoidalNd& checked(const SinusoidalNd& encoding) {
   validate(spec);
   return encoding;
 }
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // The rows of an axis' own code, for every coordinate that occurs.
 struct CodesOfAxis {

@@ -58,14 +58,16 @@ CasesOf<Question> gradient_sequences() {
     std::vector<FieldOf<Question>> list = fields(spec);
     for (FieldOf<Question>& field : list) {
       if (field.member == &Question::tokens)
-        field.range.most = of<Attention>(
-            [](const Spec&, const Attention& encoding) { return largest_of(encoding, most_gradient_tokens).extents.tokens; })(spec);
+        field.range.most = of<Attention>([](const Spec&, const Attention& encoding) {
+          return largest_of(encoding, most_gradient_tokens).extents.tokens;
+        })(spec);
     }
     return list;
   };
   cases.related = [](const Spec& spec, const Question& question) {
     return of<Attention>([&](const Spec&, const Attention& encoding) {
-      return holds(largest_of(encoding, most_gradient_tokens), {.position = 0, .tokens = question.tokens, .batch = question.batch});
+      return holds(largest_of(encoding, most_gradient_tokens),
+                   {.position = 0, .tokens = question.tokens, .batch = question.batch});
     })(spec);
   };
   cases.first = [](const Spec& spec) -> std::vector<Question> {
@@ -77,8 +79,8 @@ CasesOf<Question> gradient_sequences() {
                                {.position = near, .tokens = 40, .batch = 3, .fill = 1},
                                {.position = near, .tokens = 41, .batch = 3, .fill = every_key_counts}};
     // Each with the heads of another group.
-    const gen::LargestCall largest =
-        of<Attention>([](const Spec&, const Attention& encoding) { return largest_of(encoding, most_gradient_tokens); })(spec);
+    const gen::LargestCall largest = of<Attention>(
+        [](const Spec&, const Attention& encoding) { return largest_of(encoding, most_gradient_tokens); })(spec);
     std::set<std::int64_t> lengths{65, 128, 129, 300, 1025};
     for (const std::int64_t tokens : gen::usual_extents()) {
       if (tokens > 33) lengths.insert(std::min(tokens, largest.extents.tokens));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "lib/numeric/index.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/gen/values.hpp"
@@ -12,8 +13,6 @@ namespace sextant::gen {
 namespace {
 
 using Sides = std::vector<std::int64_t>;
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // Capped, since the axes of a claim may have any number of coordinates.
 std::int64_t cells_of(std::span<const std::int64_t> sides) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/numeric/index.hpp"
 #include "properties/gen/order.hpp"
 
 namespace sextant {
@@ -26,8 +27,6 @@ gen::MostTokens most_tokens(const CellSpace& space) {
           .together = std::max<std::int64_t>(tokens_of(std::int64_t{1} << 23) / space.dearness, 16384),
           .length = cheap};
 }
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 gen::CellCall block_from(const CellSpace& space, std::int64_t first, std::int64_t tokens) {
   gen::CellGrid all;

@@ -1,6 +1,7 @@
 // Over 400 lines: the one model of an encoding of three ladders, whose questions, siblings, oracle and judge share its
 // coordinates.
 #include "reference/fourier.hpp"
+#include "lib/numeric/index.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,8 +25,6 @@ namespace {
 using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // Targets of the first precision: a claim of a few cells asks for the same ones in every call.
 class KeptTargets {

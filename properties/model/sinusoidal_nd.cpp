@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/numeric/index.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/cell_questions.hpp"
 #include "properties/model/codes.hpp"
@@ -17,8 +18,6 @@ namespace {
 using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 class PlacesJudge final : public CodeJudge {
  public:

@@ -118,8 +118,8 @@ class Bands {
     const double a = oracle_.attention_factor(band_precision).upper();
     const auto error_at = [&](std::int64_t position) {
       return budget_
-          .pair_bound(oracle_.attention_factor(band_precision), oracle_.angle(position, pair, spec_.max_position, band_precision),
-                      pair)
+          .pair_bound(oracle_.attention_factor(band_precision),
+                      oracle_.angle(position, pair, spec_.max_position, band_precision), pair)
           .upper();
     };
     const double first_error = error_at(positions[0]);

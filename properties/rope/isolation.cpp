@@ -28,7 +28,7 @@ enum class Where { own_vector, other_vectors };
 
 // Which of a pair's two values change.
 enum class Part : std::int64_t { both, first, second };
-constexpr std::int64_t parts = 3;
+constexpr std::int64_t part_count = 3;
 
 // A question, which vector of it changes, which pair of that, the bits of what it becomes, and the Part of it that
 // does. Vectors and pairs are counted round.
@@ -209,10 +209,10 @@ CasesOf<Change> changes(const std::vector<FloatClass>& classes, const std::vecto
   cases.first = [first = cases.first, classes, has_parts = !further.empty()](const Spec& spec) {
     const std::vector<Change> asked = first(spec);
     std::vector<Change> list;
-    for (std::size_t i = 0; i < std::max(asked.size(), classes.size() * (has_parts ? parts : 1)); ++i) {
+    for (std::size_t i = 0; i < std::max(asked.size(), classes.size() * (has_parts ? part_count : 1)); ++i) {
       list.push_back(asked[i % asked.size()]);
       list.back().bits = gen::float_in(spec.dtype, classes[i % classes.size()], i);
-      if (has_parts) list.back().part = static_cast<std::int64_t>(i / classes.size()) % parts;
+      if (has_parts) list.back().part = static_cast<std::int64_t>(i / classes.size()) % part_count;
     }
     return list;
   };
@@ -277,7 +277,7 @@ Property pair_isolation_property() {
 }
 
 Property nan_isolation_property() {
-  const ExtraOf<Change> part{"part", FieldRole::choice, &Change::part, [](const Spec&) { return parts; }};
+  const ExtraOf<Change> part{"part", FieldRole::choice, &Change::part, [](const Spec&) { return part_count; }};
   Property property = property_of(
       changes(special_classes, {part}), [](const Experiment& experiment, const Spec& spec, const Rotations& rotations) {
         Judgement judgement = judge(experiment, spec, rotations.head().head_dim, Where::own_vector);

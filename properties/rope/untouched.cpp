@@ -17,8 +17,6 @@
 namespace sextant {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // What copies betray themselves by: subnormals, the largest value, values that a narrower type cannot hold, and zeros
 // of either sign.
 double telling_value(Dtype dtype, std::int64_t index) {
@@ -30,7 +28,8 @@ double telling_value(Dtype dtype, std::int64_t index) {
 }
 
 // What else does, in one channel of a vector.
-constexpr std::array specials{std::numeric_limits<double>::quiet_NaN(), infinity, -infinity};
+constexpr std::array specials{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                              -std::numeric_limits<double>::infinity()};
 struct Special {
   std::int64_t channel;
   double value;

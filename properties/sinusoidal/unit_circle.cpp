@@ -126,8 +126,9 @@ Property unit_circle_property() {
                           "interpolated tables, range reduction that leaves "
                           "[-1, 1], a scale left out, a channel never written"};
   property.not_applicable = stated_for<Sinusoidal, RotaryTable>();
-  judge_answers(property, of<Sinusoidal, RotaryTable>(
-                              [](const Spec& spec, const auto& encoding) { return unit_circle_check(spec, encoding); }));
+  judge_answers(property, of<Sinusoidal, RotaryTable>([](const Spec& spec, const auto& encoding) {
+                  return unit_circle_check(spec, encoding);
+                }));
   return property;
 }
 

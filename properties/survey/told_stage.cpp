@@ -93,7 +93,7 @@ class StageTeller {
     std::int64_t told = 0;
     const double size = encoded_.radius(stage_precision).upper();
     const ErrorBudget budget = encoded_.budget(spec_.accuracy);
-    const std::int64_t stride = (encoded_.count() + most_columns_told - 1) / most_columns;
+    const std::int64_t stride = (encoded_.count() + most_columns_told - 1) / most_columns_told;
     std::int64_t beyond = 0;  // rows from the first on that is not as claimed
     for (std::size_t row = 0; row < grid_.rows.size() && beyond < 4; ++row) {
       bool is_claimed = true;
