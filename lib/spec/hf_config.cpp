@@ -1,3 +1,4 @@
+// Over 400 lines: the way from a file to its claims, or to the one refusal that says what to pass instead.
 #include "lib/spec/hf_config.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: a sentence for each field of each encoding, which share their names and the list they stand in.
 #include "properties/identify/differences.hpp"
 
 #include <fmt/format.h>

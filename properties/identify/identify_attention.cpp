@@ -1,3 +1,4 @@
+// Over 400 lines: one search, whose steps (mask, groups, positions, score) each need what those before found.
 #include "properties/identify/identify_attention.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: one search, whose steps (structure, frequencies, rule, accuracy) each need what those before found.
 #include "properties/identify/identify_rope.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: one search over axes, whose steps share the rows that were asked once.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

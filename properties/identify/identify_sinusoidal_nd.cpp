@@ -1,3 +1,4 @@
+// Over 400 lines: tables of two axes are searched as those of any number, and share all but their grid.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

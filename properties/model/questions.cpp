@@ -52,9 +52,16 @@ Blocks every(const gen::PositionRange& range, std::int64_t values) {
   return blocks;
 }
 
+// Tokens of a sample's call: 64, or as many as make 4096 values of a narrow encoding, since a call of 64 would cost a
+// worker more than its answer, if that leaves 16384 calls.
+std::int64_t tokens_of_sample(std::int64_t positions, std::int64_t values) {
+  const std::int64_t most = std::min(4096 / values, positions / 16384);
+  return std::max<std::int64_t>(64, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(most))));
+}
+
 // `positions` of the range, rising; some may be in two blocks.
-Blocks sample(const gen::PositionRange& range, std::int64_t positions) {
-  const std::int64_t tokens = std::min<std::int64_t>(64, range.last - range.first);
+Blocks sample(const gen::PositionRange& range, std::int64_t positions, std::int64_t values) {
+  const std::int64_t tokens = std::min(tokens_of_sample(positions, values), range.last - range.first);
   std::vector<std::int64_t> starts;
   const auto add_over = [&](std::int64_t position) {
     if (position >= range.first && position < range.last)
@@ -270,7 +277,8 @@ SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t value
     sweep.blocks.push_back({question, last - first});
   };
   std::int64_t end = range.first;
-  for (const auto& [first, last] : claimed <= most_positions ? every(range, values) : sample(range, most_positions)) {
+  for (const auto& [first, last] :
+       claimed <= most_positions ? every(range, values) : sample(range, most_positions, values)) {
     const std::int64_t start = std::max(first, end);
     if (start >= last) continue;
     end = last;

@@ -82,9 +82,10 @@ enum class SweptCalls { tokens, rows_and_heads };
 /// Calls that compare `values` at each of their positions, each position in one of them: one by one, descending or
 /// shuffled, row after row where they have several. They are all of the range if that is at most `most_values`, in
 /// blocks of many lengths: every power of two, one less and one more, then as many as make half a million values, from
-/// multiples of their length on. Else they are blocks of 64 positions over both ends of the range and over every power
-/// of two of either sign, and in each of as many equal parts of the range as are left one over a multiple of a power of
-/// two from 64 to 65536, where tiles and blocks begin: which one, a hash of the part's number says.
+/// multiples of their length on. Else they are blocks of 64 positions, or of more where 64 have few values and there
+/// are many blocks, over both ends of the range and over every power of two of either sign, and in each of as many
+/// equal parts of the range as are left one over a multiple of a power of two from 64 to 65536, where tiles and blocks
+/// begin: which one, a hash of the part's number says.
 SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values,
                              SweptCalls calls = SweptCalls::tokens);
 

@@ -1,5 +1,6 @@
 // Reads the configurations of ci/model_configs and compares with what transformers itself was measured to compute for
-// them (ci/model_configs/measure, measured.json), also where a field is null (nulls.json).
+// them (ci/model_configs/measure, measured.json), also where a field is null (nulls.json) or of another type
+// (values.json). Over 400 lines: a comparison for each encoding.
 
 #include <gtest/gtest.h>
 
