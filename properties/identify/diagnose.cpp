@@ -28,6 +28,8 @@ constexpr std::array known_faults{
     KnownFault{"frequencies are rounded to", "A5"},
     KnownFault{"frequencies come from", "B7"},
     KnownFault{"the two members of a pair change places", "I19"},
+    KnownFault{"heads read the weight's columns in reverse", "C3"},
+    KnownFault{"coordinates are multiplied by their scales, where", "N7"},
     KnownFault{"the number of tokens", "G5"},
     KnownFault{"a table of two equal halves", "C6"},
     KnownFault{"a table of adjacent repeats", "C7"},

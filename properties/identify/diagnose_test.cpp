@@ -161,6 +161,8 @@ const std::vector<Named>& named() {
       {"fourier-ends-for-centres", "claims coordinates centres, computes ends"},
       {"fourier-extents-swapped", "claims extents"},
       {"fourier-positions-truncated", "to whole numbers"},
+      {"window-heads-swapped", "heads read the weight's columns in reverse"},
+      {"places-scales-multiply", "coordinates are multiplied by their scales, where the claim divides by them"},
       {"fourier-positions-in-float16", "positions are rounded to float16"},
   };
   return list;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/numeric/ulp.hpp"
+
 namespace sextant::identify {
 
 std::string_view words_of(FrequencyFormat format) {
@@ -38,6 +40,17 @@ bool shows_float64(std::span<const MeasuredTurn> turns) {
   return std::ranges::count_if(turns, [](const MeasuredTurn& turn) {
            return turn.uncertainty < 0x1p-29 * std::fabs(turn.radians);
          }) >= enough;
+}
+
+bool are_numbers_of(FrequencyFormat format, std::span<const MeasuredTurn> turns, double unit) {
+  const std::optional<Dtype> dtype = dtype_of(format);
+  if (!dtype) return true;
+  return std::ranges::all_of(turns, [&](const MeasuredTurn& turn) {
+    const double value = turn.radians * unit;
+    const double off = turn.uncertainty * unit + std::fabs(value) * 0x1p-22;
+    const double nearest = round_to(*dtype, value);
+    return 8 * off >= ulp(*dtype, nearest) || std::fabs(value - nearest) <= off;
+  });
 }
 
 double left_open(FrequencyFormat format, std::size_t pair, const MeasuredTurn& turn) {

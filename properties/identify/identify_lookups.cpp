@@ -153,8 +153,17 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
   for (std::int64_t token = claim.min_position; token < tokens; ++token) positions.push_back(token);
   const std::int64_t count = std::ssize(positions);
   const Tensor answer = sextant::bias(session, claim, positions, positions, numbered(claim.dtype, rows, columns));
+  enum class Heads { in_order, reversed };
+  Heads heads = Heads::in_order;
   const auto seen = [&](std::int64_t query, std::int64_t key) {
-    return row_of([&](std::int64_t head) { return answer.at((head * count + query) * count + key); }, columns);
+    const auto row = row_of(
+        [&](std::int64_t head) {
+          const std::int64_t column = heads == Heads::in_order ? head : columns - 1 - head;
+          return answer.at((column * count + query) * count + key);
+        },
+        columns);
+    // Heads of several rows make a number that is none.
+    return row && *row < rows ? row : std::nullopt;
   };
   const auto is = [&](const std::function<std::optional<std::int64_t>(std::int64_t, std::int64_t)>& row) {
     for (std::int64_t q = 0; q < count; ++q) {
@@ -168,8 +177,16 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
   const auto claimed = [&](std::int64_t q, std::int64_t k) { return std::optional(reference::window_row(bias, q, k)); };
   WindowBias reversed = bias;
   std::ranges::reverse(reversed.window);
+  const auto has_heads_reversed = [&] {
+    heads = Heads::reversed;
+    const bool has = is(claimed);
+    heads = Heads::in_order;
+    return has;
+  };
   if (is(claimed)) {
     // All as claimed.
+  } else if (has_heads_reversed()) {
+    blame(found, "heads read the weight's columns in reverse: head 0 has the last one's");
   } else if (is([&](std::int64_t q, std::int64_t k) { return claimed(k, q); })) {
     blame(found, "query and key change places: the bias is that of query - key, reversed");
   } else if (reversed.window != bias.window &&

@@ -49,6 +49,7 @@ struct NdSeries {
   int digits = 0;
   bool is_pinned = true;
   Range base;
+  bool multiplies = false;  // by the claim's scales
 };
 
 class SinusoidalNdIdentifier {
@@ -230,6 +231,12 @@ class SinusoidalNdIdentifier {
       series.table.scales = table_.scales;
       return true;
     }
+    if (!table_.scales.empty() && all_hold([&](std::size_t axis) { return 1 / table_.scales[axis]; })) {
+      for (const double scale : table_.scales) series.table.scales.push_back(1 / scale);
+      series.multiplies = true;
+      series.digits += 1;
+      return true;
+    }
     // Of normalized coordinates 2 pi units is extent - 1 + offset + epsilon.
     Range epsilons{-HUGE_VAL, HUGE_VAL};
     for (std::size_t axis = 0; axis < units.size(); ++axis) {
@@ -254,10 +261,20 @@ class SinusoidalNdIdentifier {
     return true;
   }
 
+  // Whether frequencies, by counts or by coordinates, are numbers of the series' format.
+  bool are_of(const NdSeries& series) const {
+    for (std::size_t axis = 0; axis < turns_.size(); ++axis) {
+      const double unit = series.table.scales.empty() ? 1 : series.table.scales[axis];
+      if (!are_numbers_of(series.format, turns_[axis], 1) && !are_numbers_of(series.format, turns_[axis], unit))
+        return false;
+    }
+    return true;
+  }
+
   std::optional<NdSeries> series_of(FrequencyFormat format, Denominator denominator) const {
     NdSeries series{layout_, format, digits_of(format), true, {1, HUGE_VAL}};
     series.table.denominator = denominator;
-    if (!take_units(series)) return std::nullopt;
+    if (!take_units(series) || !are_of(series)) return std::nullopt;
     Range logs{0, HUGE_VAL};
     for (std::size_t axis = 0; axis < turns_.size(); ++axis) {
       const double count = static_cast<double>(pairs(layout_, static_cast<std::int64_t>(axis)));
@@ -302,6 +319,14 @@ class SinusoidalNdIdentifier {
       found_.seen.push_back(interval_text("base", best.table.base, best.base, best.is_pinned));
     if (const auto words = words_of(best.format); !words.empty())
       found_.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
+    // Words for the scales alone, where nothing else differs.
+    SinusoidalNd as_claimed = best.table;
+    as_claimed.scales = table_.scales;
+    Spec rest = claim_;
+    rest.encoding = as_claimed;
+    if (best.multiplies && to_json(rest) == to_json(claim_))
+      found_.convention.emplace_back("coordinates are multiplied by their scales, where the claim divides by them",
+                                     DiagnosedStage::position);
     for (const NdSeries& other : all) {
       if (other.table.denominator == best.table.denominator || other.format != best.format ||
           other.digits > best.digits + 3)
