@@ -59,6 +59,22 @@ std::vector<double> frequencies_of(const Rope& rope, std::int64_t length) {
   return radians;
 }
 
+bool have_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& frequencies) {
+  return turns.size() == frequencies.size() && are_frequencies(turns, [&](std::size_t i) { return frequencies[i]; });
+}
+
+std::optional<std::string> rounded_wavelengths(const std::vector<MeasuredTurn>& turns,
+                                               const std::vector<double>& claimed) {
+  constexpr double turn = 2 * std::numbers::pi;
+  if (have_frequencies(turns, claimed)) return std::nullopt;
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+    std::vector<double> rounded = claimed;
+    for (double& w : rounded) w = turn / round_to(dtype, turn / w);
+    if (have_frequencies(turns, rounded)) return fmt::format("wavelengths are rounded to {}", name_of(dtype));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                                  std::int64_t length) {
   const std::vector<double> claimed = frequencies_of(claim, length);

@@ -19,7 +19,14 @@ std::vector<double> frequencies_of(const Rope& rope, std::int64_t length);
 std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                                  std::int64_t length);
 
-/// The last of these for any list of claimed frequencies.
+/// Whether measured frequencies are these, but for the roundings of float32.
+bool have_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& frequencies);
+
+/// "wavelengths are rounded to float16", where frequencies are those of 2 pi / w rounded and not the claimed w.
+std::optional<std::string> rounded_wavelengths(const std::vector<MeasuredTurn>& turns,
+                                               const std::vector<double>& claimed);
+
+/// The last sentence of different_frequencies, for any list of claimed frequencies.
 std::optional<std::string> odd_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed);
 
 /// Where angles lose whole turns of a length that is not 2 pi: "angles are reduced by 6.28318, not by 2 pi".

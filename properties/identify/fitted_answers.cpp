@@ -34,6 +34,17 @@ std::vector<Question> questions_of(const EncodingModel& model) {
   return questions;
 }
 
+// Positions [axes, tokens].
+void renumber(std::vector<std::int64_t>& positions, std::int64_t axes, const AskedAnswers::Renumbered& renumbered) {
+  const std::size_t tokens = positions.size() / static_cast<std::size_t>(axes);
+  std::vector<std::int64_t> place(static_cast<std::size_t>(axes));
+  for (std::size_t token = 0; token < tokens; ++token) {
+    for (std::size_t axis = 0; axis < place.size(); ++axis) place[axis] = positions[axis * tokens + token];
+    for (std::size_t axis = 0; axis < place.size(); ++axis)
+      positions[axis * tokens + token] = renumbered(static_cast<std::int64_t>(axis), place);
+  }
+}
+
 }  // namespace
 
 AskedAnswers::AskedAnswers(Session& session, const Spec& claim) : axes_(axes_of(claim.encoding)) {
@@ -53,9 +64,8 @@ std::optional<double> AskedAnswers::meet(const Spec& tried, const Renumbered& re
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     Call call = calls_[i];
     if (renumbered) {
-      const std::size_t each = call.positions.size() / static_cast<std::size_t>(axes_);
-      for (std::size_t at = 0; at < call.positions.size(); ++at)
-        call.positions[at] = renumbered(static_cast<std::int64_t>(at / each), call.positions[at]);
+      renumber(call.positions, axes_, renumbered);
+      renumber(call.query_positions, axes_, renumbered);
     }
     const Judgement judgement = judge->values(call, answers_[i]);
     if (judgement.within != reference::Certainty::yes) return std::nullopt;

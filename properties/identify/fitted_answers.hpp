@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ class AskedAnswers {
   /// Asks under a claim. @throws SubjectFailure, Interrupted.
   AskedAnswers(Session& session, const Spec& claim);
 
-  /// What a position is taken for on an axis; both count the claim's steps.
-  using Renumbered = std::function<std::int64_t(std::int64_t axis, std::int64_t position)>;
+  /// What a token is taken to have for position on an axis, of its place on all of them; both count the claim's steps.
+  using Renumbered = std::function<std::int64_t(std::int64_t axis, std::span<const std::int64_t> place)>;
 
   /// The worst value against its bound where every one meets a valid claim of the same sizes, whose positions may be
   /// taken for others; nothing where one does not, or no bound is known.

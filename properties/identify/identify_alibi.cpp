@@ -33,10 +33,10 @@ class AlibiIdentifier {
     keys_ = count;
     if (query_ < 4) {
       found_.table.emplace_back("too few positions are asked for to tell slopes");
-    } else if (!find_form()) {
+    } else if (!find_form() && !take_rounded()) {
       found_.table.emplace_back("no head's biases are a slope times the distance, or the key's position");
       tell_heads();
-    } else {
+    } else if (found_.faults.empty()) {
       name_slopes();
     }
     found_.calls = session_.calls();
@@ -72,6 +72,30 @@ class AlibiIdentifier {
                                                            : "biases are slope times the key's position");
       found_.seen.push_back(fmt::format("slopes {:.6g}", fmt::join(slopes_, ", ")));
       take_mask();
+      return true;
+    }
+    return false;
+  }
+
+  // Numbers of a 16-bit format that the claim has not, each what its own bias is rounded to.
+  bool take_rounded() {
+    reference::AlibiReference truth(claimed_);
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      if (format_of(dtype).precision >= format_of(claim_.dtype).precision) continue;
+      bool is_it = true;
+      for (std::int64_t head = 0; head < claimed_.num_heads && is_it; ++head) {
+        const double slope = truth.slope(head, reference::first_precision).upper();
+        for (std::int64_t key = 0; key <= query_ && is_it; ++key) {
+          const double exact =
+              slope * static_cast<double>(claimed_.form == AlibiForm::distance ? key - query_ : key);
+          // A product of float32 may lie on the other side of a border.
+          is_it = value(head, key) == round_to(dtype, exact * (1 - 0x1p-22)) ||
+                  value(head, key) == round_to(dtype, exact * (1 + 0x1p-22));
+        }
+      }
+      if (!is_it) continue;
+      found_.faults.emplace_back(fmt::format("biases are rounded to {}", sextant::name_of(dtype)),
+                                 DiagnosedStage::rounding);
       return true;
     }
     return false;

@@ -19,6 +19,7 @@
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/other_axes.hpp"
 #include "properties/identify/round_numbers.hpp"
+#include "properties/identify/tried_claims.hpp"
 #include "properties/model/question.hpp"
 #include "reference/alibi.hpp"
 #include "reference/rope.hpp"
@@ -80,8 +81,10 @@ class AttentionIdentifier {
     const bool is_asked_plainly = !claimed_.position || carried<Rope>(claimed_) != nullptr ||
                                   carried<Xpos>(claimed_) != nullptr || carried<Alibi>(claimed_) != nullptr;
     if (!is_asked_plainly) {
-      found_.table.emplace_back(
-          "no way is known to tell attention whose calls have positions of several axes or weights");
+      take_other_axes(claim_);
+      if (!found_.spec && found_.faults.empty())
+        found_.table.emplace_back(
+            "no way is known to tell attention whose calls have positions of several axes or weights");
     } else if (claimed_.head_dim < 4) {
       found_.table.emplace_back("heads of fewer than 4 channels hold too few keys to tell them apart");
     } else {
@@ -412,8 +415,13 @@ class AttentionIdentifier {
         list.push_back(std::move(tried));
       }
     }
-    const auto met = first_met(AskedAnswers(session_, spec), spec, std::move(list));
-    if (!met) return false;
+    const AskedAnswers asked(session_, spec);
+    const auto met = first_met(asked, spec, std::move(list));
+    if (!met) {
+      if (std::string words = other_places(asked, spec); !words.empty())
+        found_.faults.emplace_back(std::move(words), DiagnosedStage::position);
+      return false;
+    }
     found_.spec = met->claim.spec;
     if (!met->claim.words.empty()) found_.convention.emplace_back(met->claim.words, met->claim.stage);
     found_.of_bound = met->of_bound;

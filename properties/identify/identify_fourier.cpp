@@ -118,8 +118,9 @@ Identification identify_fourier(CountedSession& session, const Spec& claim, cons
   for (const OtherPositions& other : other_positions) {
     if (found.spec) break;
     const double step = features.positions.step;
-    const auto taken_for = [&](std::int64_t, std::int64_t count) {
-      return static_cast<std::int64_t>(other.taken_for(static_cast<double>(count) * step) / step);
+    const auto taken_for = [&](std::int64_t axis, std::span<const std::int64_t> place) {
+      const auto count = static_cast<double>(place[static_cast<std::size_t>(axis)]);
+      return static_cast<std::int64_t>(other.taken_for(count * step) / step);
     };
     if (!asked.meet(claim, taken_for)) continue;
     found.spec = claim;

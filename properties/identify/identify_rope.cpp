@@ -179,6 +179,7 @@ class RopeIdentifier {
 
   void measure() {
     rows_ = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(claim_.max_position));
+    keep_whole_positions();
     norm_ = norm_of(rows_.first, claim_.dtype);
     // Where norms change by more, that is no noise.
     norm_.noise = std::min(norm_.noise, 0x1p-5);
@@ -211,6 +212,16 @@ class RopeIdentifier {
     note_departures();
     if (layout_) name_rule();
     if (!found_.spec) tell_pairs();
+  }
+
+  // Of positions of which the fractional ones are turned as 0 is, the whole ones are measured.
+  void keep_whole_positions() {
+    const auto fractions =
+        static_cast<std::ptrdiff_t>(fractions_like_0(rows_.positions, rows_.first, rope_.positions.step));
+    const auto drop = [&](auto& list) { list.erase(list.begin() + 1, list.begin() + 1 + fractions); };
+    drop(rows_.positions);
+    drop(rows_.first);
+    drop(rows_.second);
   }
 
   // What position 0 is turned by: nothing, or all pairs by one offset of the positions.
@@ -388,7 +399,8 @@ class RopeIdentifier {
                             },
                         .shape = {2, 3},
                         .first = claim_.min_position,
-                        .end = claim_.max_position},
+                        .end = claim_.max_position,
+                        .step = rope_.positions.step},
                        {std::move(turns), norm_.noise});
     if (used.as_given) {
       // At powers of two an angle's rounding is that of its frequency.

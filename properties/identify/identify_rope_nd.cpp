@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_axes.hpp"
 #include "properties/identify/other_axes.hpp"
@@ -77,6 +78,9 @@ class RopeNdIdentifier {
     } else if (find_pairs() && find_layout()) {
       measure();
       name_frequencies();
+      if (!found_.spec && found_.faults.empty() && are_dealt_backwards())
+        found_.faults.emplace_back("frequencies are dealt out backwards: the last axis has the first of each round",
+                                   DiagnosedStage::frequency);
       if (!found_.spec) tell_pairs();
     }
     if (!found_.spec && found_.faults.empty()) compare_axes();
@@ -389,6 +393,23 @@ class RopeNdIdentifier {
       all.push_back(*turn);
     }
     return all;
+  }
+
+  // The claim's frequencies, of which each round is dealt from the last axis on.
+  bool are_dealt_backwards() const {
+    const auto [fewest, most] = std::ranges::minmax(nd_.sections);
+    if (nd_.frequencies != AxisFrequencies::dealt || fewest != most || shape_.sections != nd_.sections) return false;
+    Rope ladder = nd_.rope;
+    ladder.parts = 1;
+    const std::vector<double> all = frequencies_of(ladder, claim_.max_position);
+    std::vector<double> backwards;
+    const std::int64_t count = axes(nd_);
+    for (const auto& place : ladders_of(nd_).places) {
+      const std::int64_t index = place.index / count * count + count - 1 - place.index % count;
+      if (index >= std::ssize(all)) return false;
+      backwards.push_back(all[static_cast<std::size_t>(index)]);
+    }
+    return have_frequencies(turns_, backwards);
   }
 
   void name_frequencies() {

@@ -5,12 +5,16 @@
 #include <numbers>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <variant>
 
+#include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/positions_used.hpp"
 #include "properties/identify/rope_rules.hpp"
+#include "reference/rope.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -35,6 +39,77 @@ Rows exchanged(Rows rows) {
   return rows;
 }
 
+double factor_of(const Rope& rope) {
+  return reference::RopeReference(rope).attention_factor(reference::first_precision).upper();
+}
+
+// The same numbers, of which two beside each other are a cosine and a sine.
+Rows side_by_side(const Rows& rows) {
+  Rows read;
+  for (const auto& row : rows) {
+    std::vector<double> values;
+    for (const PairValues& value : row) values.push_back(value.cos);
+    for (const PairValues& value : row) values.push_back(value.sin);
+    auto& pairs = read.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) pairs.push_back({.sin = values[2 * i + 1], .cos = values[2 * i]});
+  }
+  return read;
+}
+
+// Whether every pair is as long, but for a few roundings, and position 0 is turned by nothing.
+bool are_turns(const Rows& rows, Dtype dtype) {
+  const double unit = std::ldexp(1, -format_of(dtype).precision);
+  const Norm norm = norm_of(rows, dtype);
+  return norm.noise <= 16 * unit && !is_turned(rows.front(), norm);
+}
+
+// Rows that are read in another way than they were written, set right, and how they were.
+std::string take_other_rows(Rows& rows, Dtype dtype, double factor) {
+  if (are_turns(rows, dtype)) return {};
+  if (Rows read = side_by_side(rows); rows.front().size() > 1 && are_turns(read, dtype)) {
+    rows = std::move(read);
+    return "cosines and sines alternate, where the first half of a row are cosines";
+  }
+  if (factor == 1) return {};
+  const double unit = std::ldexp(1, -format_of(dtype).precision);
+  for (const auto& [words, cosine, sine] : {std::tuple("the attention factor is in cosines alone", 1.0, factor),
+                                            std::tuple("the attention factor is in sines alone", factor, 1.0)}) {
+    Rows with = rows;
+    for (auto& row : with) {
+      for (PairValues& value : row) value = {.sin = value.sin * sine, .cos = value.cos * cosine};
+    }
+    if (!are_turns(with, dtype) || std::fabs(norm_of(with, dtype).size / factor - 1) > 8 * unit) continue;
+    rows = std::move(with);
+    return words;
+  }
+  return {};
+}
+
+// What frequencies of no rule are, in words: the claim's without its scaling, or those of a row's other columns.
+std::string words_of_frequencies(const RotaryTable& claimed, const std::vector<MeasuredTurn>& turns, const Norm& norm,
+                                 std::int64_t length) {
+  Rope plain = claimed.rope;
+  plain.rope_scaling = DefaultScaling{};
+  const bool is_scaled = !std::holds_alternative<DefaultScaling>(claimed.rope.rope_scaling);
+  const double factor = factor_of(claimed.rope);
+  if (is_scaled && factor != 1 && std::fabs(norm.size / factor - 1) <= norm.noise &&
+      have_frequencies(turns, frequencies_of(plain, length)))
+    return fmt::format("frequencies are not scaled by {}, though its attention factor is there",
+                       name_of(claimed.rope.rope_scaling));
+  const std::vector<double> own = frequencies_of(claimed.rope, length);
+  std::vector<double> of_tiled;
+  std::vector<double> of_repeated;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    of_tiled.push_back(own[2 * i % own.size()]);
+    of_repeated.push_back(own[i / 2]);
+  }
+  if (own.size() > 2 && have_frequencies(turns, of_tiled))
+    return "a row stands there twice over, and is read as each value twice running";
+  if (own.size() > 2 && have_frequencies(turns, of_repeated))
+    return "each value stands there twice running, and is read as a row twice over";
+  return {};
+}
+
 // What position 0 holds that is not turned by 0: the values of another position, or of none.
 std::string start_words(const std::vector<PairValues>& row, const std::vector<MeasuredTurn>& turns) {
   // The slowest pair is turned by the least part of a turn.
@@ -55,6 +130,8 @@ Identification identify_rotary_table(CountedSession& session, const Spec& claim,
   Identification found;
   const std::vector<std::int64_t> positions = doubling_positions(claim.max_position);
   Rows rows = rows_of(table(session, claim, positions), pairs(claimed));
+  if (auto words = take_other_rows(rows, claim.dtype, factor_of(claimed.rope)); !words.empty())
+    found.faults.emplace_back(std::move(words), DiagnosedStage::table);
   const Norm norm = norm_of(rows, claim.dtype);
   // At position 0 sines are 0.
   const bool is_exchanged = std::ranges::all_of(rows.front(), [&](const PairValues& value) {
@@ -102,6 +179,9 @@ Identification identify_rotary_table(CountedSession& session, const Spec& claim,
   seen.lists.push_back({claim.max_position, turns, norm.range});
   const std::vector<RuleFit> fits = fitting_rules(claimed.rope, seen);
   if (fits.empty()) {
+    if (std::string words = words_of_frequencies(claimed, turns, norm, claim.max_position);
+        !words.empty() && found.faults.empty())
+      found.faults.emplace_back(std::move(words), DiagnosedStage::frequency);
     for (std::size_t i = 0; i < turns.size(); ++i)
       found.table.push_back(
           fmt::format("pair {:>3}: {:.9g} +- {:.1e} radians a position", i, turns[i].radians, turns[i].uncertainty));

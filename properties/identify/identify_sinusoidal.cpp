@@ -61,10 +61,10 @@ class SinusoidalIdentifier {
     answer_ = encode(session_, claim_, positions_);
     if (is_constant()) {
       found_.faults.emplace_back("every position of a call has the same code", DiagnosedStage::position);
-    } else if (!find_layout()) {
+    } else if (!find_layout() && !take_padding_elsewhere()) {
       found_.table.emplace_back("no two channels of a known layout are the sine and cosine of one angle");
       tell_channels();
-    } else {
+    } else if (found_.faults.empty()) {
       measure();
     }
     found_.calls = session_.calls();
@@ -108,20 +108,60 @@ class SinusoidalIdentifier {
     return false;
   }
 
+  bool is_zero(std::int64_t channel) const {
+    for (std::int64_t row = 0; row < answer_.shape[0]; ++row) {
+      if (answer_.at(row * table_.dim + channel) != 0) return false;
+    }
+    return true;
+  }
+
+  // The channel of zeros that pads an odd width before the pairs or between their halves.
+  bool take_padding_elsewhere() {
+    if (table_.dim % 2 == 0) return false;
+    const Tensor seen = answer_;
+    for (const std::int64_t padding : {std::int64_t{0}, pairs(table_)}) {
+      if (!is_zero(padding)) continue;
+      for (std::int64_t row = 0; row < seen.shape[0]; ++row) {
+        const std::int64_t start = row * table_.dim;
+        for (std::int64_t channel = padding; channel + 1 < table_.dim; ++channel)
+          answer_.set(start + channel, seen.at(start + channel + 1));
+        answer_.set(start + table_.dim - 1, 0);
+      }
+      const bool is_it = find_layout();
+      answer_ = seen;
+      if (!is_it) continue;
+      found_.faults.emplace_back(padding == 0
+                                     ? "the channel that pads an odd width comes first, where the claim has it last"
+                                     : "the channel that pads an odd width stands between the halves, not behind them",
+                                 DiagnosedStage::table);
+      return true;
+    }
+    return false;
+  }
+
+  // What pads an odd width in place of zeros.
+  void take_padding() {
+    const std::int64_t last = table_.dim - 1;
+    if (table_.dim % 2 == 0 || is_zero(last)) return;
+    const auto value = [&](std::int64_t row, std::int64_t channel) { return answer_.at(row * table_.dim + channel); };
+    bool is_constant = true;
+    bool is_repeated = true;
+    for (std::int64_t row = 0; row < answer_.shape[0]; ++row) {
+      is_constant = is_constant && value(row, last) == value(0, last);
+      is_repeated = is_repeated && value(row, last) == value(row, last - 1);
+    }
+    found_.faults.emplace_back(
+        is_repeated   ? std::string("the channel that pads an odd width repeats the one before, where the claim has 0")
+        : is_constant ? fmt::format("the channel that pads an odd width is {:g}, where the claim has 0", value(0, last))
+                      : std::string("the channel that pads an odd width is not 0"),
+        DiagnosedStage::table);
+  }
+
   // Of positions of which the fractional ones are encoded as 0 is, the whole ones are measured.
   void keep_whole_positions() {
-    const auto per_whole = std::llround(1 / table_.positions.step);
-    std::size_t fractions = 0;
-    for (std::size_t at = 1; at < positions_.size() && positions_[at] < per_whole; ++at) {
-      if (!std::ranges::equal(rows_[at], rows_.front(), [](const PairValues& a, const PairValues& b) {
-            return a.sin == b.sin && a.cos == b.cos;
-          }))
-        return;
-      ++fractions;
-    }
-    if (fractions == 0 || positions_.size() < fractions + 4) return;
+    const auto fractions = static_cast<std::ptrdiff_t>(fractions_like_0(positions_, rows_, table_.positions.step));
     const auto drop = [&](auto& list) {
-      list.erase(list.begin() + 1, list.begin() + 1 + static_cast<std::ptrdiff_t>(fractions));
+      list.erase(list.begin() + 1, list.begin() + 1 + fractions);
     };
     drop(positions_);
     drop(rows_);
@@ -164,13 +204,16 @@ class SinusoidalIdentifier {
                     : norm_.range.holds(1)          ? 1
                                                     : roundest_in(norm_.range).value;
     take_offset();
+    take_padding();
     name_series();
     if (!found_.spec) name_other_units();
     // Of more than half a turn a step nothing is measured.
     const std::vector<double> claimed = model_of(claim_)->encoded_pairs()->frequencies(claim_.max_position);
     const bool are_measured = std::ranges::all_of(claimed, [](double w) { return std::fabs(w) < std::numbers::pi; });
     if (!found_.spec && found_.faults.empty() && are_measured) {
-      if (auto words = odd_frequencies(turns_, claimed))
+      auto words = rounded_wavelengths(turns_, claimed);
+      if (!words) words = odd_frequencies(turns_, claimed);
+      if (words)
         found_.faults.emplace_back(std::move(*words), DiagnosedStage::frequency);
     }
     if (!found_.spec) tell_frequencies();
@@ -284,6 +327,9 @@ class SinusoidalIdentifier {
     };
     SeriesFit fit{layout_, format, digits_of(format), true, {1, HUGE_VAL}};
     const double step = layout_.positions.step;
+    if (!are_numbers_of(format, turns_, 1) && !are_numbers_of(format, turns_, 1 / step) &&
+        !are_numbers_of(format, turns_, 1 / (step * table_.angle_scale)))
+      return std::nullopt;
     const Range first = around(0);
     const Range scales{first.low / step, first.high / step};
     const RoundNumber scale = scales.holds(1) ? RoundNumber{1, 0} : roundest_in(scales);

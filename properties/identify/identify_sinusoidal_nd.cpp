@@ -14,6 +14,7 @@
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/frequency_format.hpp"
 #include "properties/identify/identify_axes.hpp"
+#include "properties/identify/tried_claims.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -378,11 +379,15 @@ class SinusoidalNdIdentifier {
 
 }  // namespace
 
-Identification identify_sinusoidal_nd(CountedSession& session, const Spec& claim, const SinusoidalNd& table) {
-  return SinusoidalNdIdentifier(session, claim, table).run();
-}
-
 namespace {
+
+// Where nothing else explains the answers.
+void take_other_places(CountedSession& session, const Spec& claim, Identification& found) {
+  if (found.spec || !found.faults.empty()) return;
+  if (std::string words = other_places(AskedAnswers(session, claim), claim); !words.empty())
+    found.faults.emplace_back(std::move(words), DiagnosedStage::position);
+  found.calls = session.calls();
+}
 
 // "cells are numbered with rows of 14, where the grid has rows of 20": the code of (0, c) is that of (c / 14, c % 14).
 std::string other_width(CountedSession& session, const Spec& claim, const Sinusoidal2d& table) {
@@ -410,6 +415,12 @@ std::string other_width(CountedSession& session, const Spec& claim, const Sinuso
 
 }  // namespace
 
+Identification identify_sinusoidal_nd(CountedSession& session, const Spec& claim, const SinusoidalNd& table) {
+  Identification found = SinusoidalNdIdentifier(session, claim, table).run();
+  take_other_places(session, claim, found);
+  return found;
+}
+
 Identification identify_sinusoidal_2d(CountedSession& session, const Spec& claim, const Sinusoidal2d& table) {
   Spec general = claim;
   general.encoding = as_nd(table);
@@ -425,6 +436,7 @@ Identification identify_sinusoidal_2d(CountedSession& session, const Spec& claim
     }
     found.calls = session.calls();
   }
+  take_other_places(session, claim, found);
   if (!found.spec) return found;
   if (const auto named = as_2d(*held<SinusoidalNd>(*found.spec), table)) {
     Spec spec = claim;

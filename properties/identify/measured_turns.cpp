@@ -48,6 +48,20 @@ std::vector<std::int64_t> doubling_positions(std::int64_t end) {
   return positions;
 }
 
+std::size_t fractions_like_0(const std::vector<std::int64_t>& positions, const Rows& rows, double step) {
+  constexpr std::size_t fewest = 4;
+  const auto per_whole = std::llround(1 / step);
+  std::size_t fractions = 0;
+  for (std::size_t at = 1; at < positions.size() && positions[at] < per_whole; ++at) {
+    const bool is_like_0 = std::ranges::equal(rows[at], rows.front(), [](const PairValues& a, const PairValues& b) {
+      return a.sin == b.sin && a.cos == b.cos;
+    });
+    if (!is_like_0) return 0;
+    ++fractions;
+  }
+  return positions.size() < fractions + fewest ? 0 : fractions;
+}
+
 std::vector<MeasuredTurn> measured_turns(const std::vector<std::int64_t>& positions, const Rows& rows,
                                          const Norm& norm) {
   // A sine that is exactly 0 may have been below the least number of float16.

@@ -32,6 +32,10 @@ struct MeasuredTurn {
 /// may be cast to, so that phases there tell the frequency that is used, to the last bit that outputs show.
 std::vector<std::int64_t> doubling_positions(std::int64_t end);
 
+/// How many fractional positions follow position 0 that have its own values, of steps that are a fraction of 1; 0 where
+/// one of them has others, or too few whole ones would be left to measure.
+std::size_t fractions_like_0(const std::vector<std::int64_t>& positions, const Rows& rows, double step);
+
 /// Rows turned back by what the first is turned by, so that it is turned by nothing.
 Rows from_first(const Rows& rows);
 

@@ -1,6 +1,9 @@
 #include "properties/identify/tried_claims.hpp"
 
+#include <span>
 #include <utility>
+
+#include "lib/spec/of.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -14,6 +17,30 @@ bool is_valid(const Spec& spec) {
   }
 }
 
+struct OtherPlace {
+  std::string words;
+  AskedAnswers::Renumbered taken_for;
+};
+
+std::vector<OtherPlace> places_tried(const Spec& claim) {
+  std::vector<OtherPlace> list;
+  if (axes_of(claim.encoding) > 1) {
+    list.push_back({"all axes have the positions of the first",
+                    [](std::int64_t, std::span<const std::int64_t> place) { return place.front(); }});
+    list.push_back({"all axes have the positions of the last",
+                    [](std::int64_t, std::span<const std::int64_t> place) { return place.back(); }});
+  }
+  // Tokens counted from a window's other end differ by as much, the other way round. No mask may depend on the order.
+  const auto* attention = held<Attention>(claim);
+  const auto* window = attention == nullptr ? nullptr : carried<WindowBias>(*attention);
+  if (window != nullptr && window->class_token == ClassToken::none && !attention->causal && !attention->window)
+    list.push_back({"query and key change places: the bias is that of query - key, reversed",
+                    [last = position_count(*window) - 1](std::int64_t, std::span<const std::int64_t> place) {
+                      return last - place.front();
+                    }});
+  return list;
+}
+
 }  // namespace
 
 std::optional<MetClaim> first_met(const AskedAnswers& asked, const Spec& claim, std::vector<TriedClaim> list) {
@@ -23,6 +50,14 @@ std::optional<MetClaim> first_met(const AskedAnswers& asked, const Spec& claim, 
     if (const auto of_bound = asked.meet(tried.spec)) return MetClaim{std::move(tried), *of_bound};
   }
   return std::nullopt;
+}
+
+std::string other_places(const AskedAnswers& asked, const Spec& claim) {
+  if (asked.meet(claim)) return {};
+  for (const OtherPlace& other : places_tried(claim)) {
+    if (asked.meet(claim, other.taken_for)) return other.words;
+  }
+  return {};
 }
 
 }  // namespace sextant::identify

@@ -26,4 +26,8 @@ struct MetClaim {
 /// where none is met.
 std::optional<MetClaim> first_met(const AskedAnswers& asked, const Spec& claim, std::vector<TriedClaim> list);
 
+/// What tokens' places are taken for, in words, where every answer to a claim is right of those: "all axes have the
+/// positions of the first". Empty where answers are right of the places as given, or of none that is tried.
+std::string other_places(const AskedAnswers& asked, const Spec& claim);
+
 }  // namespace sextant::identify
