@@ -23,6 +23,8 @@ struct KnownFault {
   std::string_view row;
 };
 constexpr std::array known_faults{
+    KnownFault{"positions are rounded to whole numbers", "A16"},
+    KnownFault{"positions are rounded down to whole numbers", "A16"},
     KnownFault{"positions are rounded to", "A1"},
     KnownFault{"angles are rounded to", "A3"},
     KnownFault{"frequencies are rounded to", "A5"},

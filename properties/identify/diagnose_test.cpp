@@ -161,6 +161,16 @@ const std::vector<Named>& named() {
       {"fourier-ends-for-centres", "claims coordinates centres, computes ends"},
       {"fourier-extents-swapped", "claims extents"},
       {"fourier-positions-truncated", "to whole numbers"},
+      {"bucket-log-whole-distance", "logarithms are divided by that of max_distance, not of one less"},
+      {"qk-norm-no-weight", "heads are normalized, and the weights are left out"},
+      {"qk-norm-no-epsilon", "epsilon is left out"},
+      {"qk-norm-mean-of-rotary-channels", "the mean is that of the channels that turn, not of the head"},
+      {"axial-normalized-square", "every axis is divided by the first one's extent"},
+      {"axial-shift-after-scale", "coordinates are multiplied before they are moved"},
+      {"axial-shift-in-patches", "shifts are taken for numbers of patches"},
+      {"axial-scale-before-centring", "coordinates in [0, 1] are multiplied, before they are made to lie in [-1, 1]"},
+      {"axial-rising-frames-as-patches", "the first axis has the unit of the last"},
+      {"rope-real-float16", "positions are rounded to float16: right up to 16"},
       {"sinusoidal-float16-wavelengths", "wavelengths are rounded to float16"},
       {"table-interleaved-as-halves", "cosines and sines alternate, where the first half of a row are cosines"},
       {"table-tiled-as-repeated", "a row stands there twice over, and is read as each value twice running"},
@@ -238,6 +248,7 @@ TEST(Diagnose, SaysNothingFalse) {
         "sinusoidal-one-row-for-all"})
     EXPECT_EQ(said(name), "") << name;
   EXPECT_EQ(said("qk-norm-positions-from-zero"), "a token's place in the call is taken for its position");
+  EXPECT_EQ(said("rope-real-bfloat16"), "positions are rounded to bfloat16: right up to 2");
   EXPECT_EQ(said("rope-neighbour-overwritten"), "the two members of a pair are not turned alike");
 }
 

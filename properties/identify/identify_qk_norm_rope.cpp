@@ -92,6 +92,17 @@ class QkNormRopeIdentifier {
     return queries(session_, claim_, x, filled(claim_.dtype, width(), weight), {0}).at(0);
   }
 
+  // Whether a head whose values are in the channels that turn alone has the mean of those: then it comes out as long as
+  // a head of equal values does.
+  bool has_mean_of_turned(double of_one, double unit) {
+    if (encoding_.rope.rotary_dim == width() || encoding_.rope.rotary_dim == 0) return false;
+    const std::int64_t first = first_rotary_channel(encoding_.rope);
+    Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
+    for (std::int64_t i = first; i < first + encoding_.rope.rotary_dim; ++i) x.set(i, 1024);
+    const double made = queries(session_, claim_, x, filled(claim_.dtype, width(), 1), {0}).at(first);
+    return std::fabs(made - of_one) <= 8 * unit * of_one;
+  }
+
   bool take_norm() {
     const double unit = std::ldexp(1, -format_of(claim_.dtype).precision);
     // n = x (offset + w) / sqrt(x^2 + epsilon): of large heads offset + w.
@@ -107,6 +118,10 @@ class QkNormRopeIdentifier {
     };
     if (is_over_root(of_one, 1) && is_over_root(of_two, 2)) {
       found_.faults.emplace_back("heads are divided by the root of the sum of their squares, not of the mean");
+      return false;
+    }
+    if (has_mean_of_turned(of_one, unit)) {
+      found_.faults.emplace_back("the mean is that of the channels that turn, not of the head");
       return false;
     }
     if (std::fabs(of_two - of_one) <= 16 * unit * of_one) {

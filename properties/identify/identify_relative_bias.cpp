@@ -140,6 +140,15 @@ class RelativeBiasIdentifier {
     if (!words.empty()) found_.faults.emplace_back(std::move(words));
   }
 
+  // Those that differ between the ones that were held against the claim.
+  void take_odd_distances() {
+    std::string words =
+        words_of_buckets(claim_, bias_, far_, [&](std::int64_t relative) { return bucket_at(relative); });
+    if (words.empty()) return;
+    found_.faults.emplace_back(std::move(words));
+    found_.confidence = Confidence::low;
+  }
+
   bool is_so_of_more_queries(std::int64_t shift) {
     Tensor weight = Tensor::zeros(claim_.dtype, {bias_.num_buckets, 1});
     for (std::int64_t bucket = 0; bucket < bias_.num_buckets; ++bucket)
@@ -226,6 +235,7 @@ class RelativeBiasIdentifier {
         const FittedAnswers fitted = fitted_answers(session_, spec);
         found_.of_bound = fitted.of_bound;
         found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
+        if (fitted.hold && to_json(spec) == to_json(claim_)) take_odd_distances();
         if (!fitted.hold)
           found_.faults.push_back(reads_heads_in_reverse()
                                       ? Fault("heads are read in reverse: head 0 has the last one's weights")

@@ -16,6 +16,9 @@ struct Move {
   double scale = 1;
 };
 
+// The nearest that a spec says, which is off by less than any angle shows but at frequencies of thousands.
+double nearest_shift(double shift) { return std::ldexp(std::nearbyint(std::ldexp(shift, 30)), -30); }
+
 class List {
  public:
   List(const Spec& claim, const RopeNd& encoding) : claim_(claim), encoding_(encoding) {}
@@ -43,6 +46,13 @@ class List {
             encoding_.coordinate_scales.empty() ? 1 : encoding_.coordinate_scales[axis]};
   }
 
+  // `own` of coordinates that are divided by another extent F than the axis' E:
+  // s (2p/F - 1 + t) = s E/F (2p/E - 1 + 1 + (t - 1) F/E).
+  Move divided_by(std::int64_t other, std::size_t axis, const Move& own) const {
+    const double ratio = static_cast<double>(other) / static_cast<double>(encoding_.extents[axis]);
+    return {1 + (own.shift - 1) * ratio, own.scale / ratio};
+  }
+
   // With every axis moved as `moved` says.
   template <class Moved>
   void with_moves(std::string words, const Moved& moved) {
@@ -51,7 +61,7 @@ class List {
       tried.coordinate_scales.clear();
       for (std::size_t axis = 0; axis < encoding_.extents.size(); ++axis) {
         const Move move = moved(axis);
-        tried.coordinate_shifts.push_back(move.shift);
+        tried.coordinate_shifts.push_back(nearest_shift(move.shift));
         tried.coordinate_scales.push_back(move.scale);
       }
     });
@@ -105,8 +115,11 @@ class List {
     });
     for (const auto& [words, number] : {std::pair("every axis is divided by the first one's extent", first_extent()),
                                         std::pair("every axis is divided by the last one's extent", last_extent()),
-                                        std::pair("every axis is divided by the longest one's extent", longest())})
+                                        std::pair("every axis is divided by the longest one's extent", longest())}) {
       with(words, DiagnosedStage::position, [&](RopeNd& e) { e.extents.assign(e.extents.size(), number); });
+      // Of positions beyond that extent.
+      with_moves(words, [&](std::size_t axis) { return divided_by(number, axis, claimed(axis)); });
+    }
     for (const auto& [words, factor] :
          {std::pair("coordinates have half the unit: parts of half a turn, where the claim has whole ones", 0.5),
           std::pair("coordinates have twice the claimed unit", 2.0),
@@ -130,10 +143,8 @@ class List {
       return Move{1 + 2 * claimed(axis).shift, claimed(axis).scale / 2};
     });
     with_moves("coordinates begin at 0, not at -1", [&](std::size_t axis) { return Move{1, claimed(axis).scale}; });
-    with("the first axis has the unit of the last", DiagnosedStage::position, [](RopeNd& e) {
-      e.extents.front() = e.extents.back();
-      if (!e.coordinate_shifts.empty()) e.coordinate_shifts.front() = e.coordinate_shifts.back();
-      if (!e.coordinate_scales.empty()) e.coordinate_scales.front() = e.coordinate_scales.back();
+    with_moves("the first axis has the unit of the last", [&](std::size_t axis) {
+      return axis == 0 ? divided_by(last_extent(), 0, claimed(encoding_.extents.size() - 1)) : claimed(axis);
     });
   }
 
