@@ -213,37 +213,39 @@ class Company {
     sessions_ = subject.open_together(specs);
   }
 
+  // Question by question, so that the spec is asked directly after a sibling what that was asked: a cache may keep its
+  // last call alone.
   Judgement judge(const Together& asked, const std::vector<Tensor>& alone) {
-    Judgement judgement;
-    if (asked.order == by_turns) judge_own(judgement, asked, alone, "first of all");
-    for (std::size_t i = 0; i < siblings_.size(); ++i) {
-      ask_sibling(*sessions_[1 + i], siblings_[i], questions_of(asked, model_of(siblings_[i].spec)->range()));
-      if (asked.order == by_turns)
-        judge_own(judgement, asked, alone, fmt::format("after the same call with another {}", siblings_[i].field));
-    }
-    if (asked.order == by_turns) return judgement;
+    const std::vector<Question> questions = questions_of(asked, model_of(spec_)->range());
+    const auto judge_own = [&](Judgement& judgement, std::size_t which, const std::string& when) {
+      const auto model = model_of(spec_);
+      const Tensor now = model->ask(*sessions_[0], model->call_of(questions[which]));
+      const auto difference = first_difference(spec_, alone[which], now);
+      judgement.add_exact(difference ? std::optional(fmt::format("{}, {} in one process: {}",
+                                                                 text_of(questions[which], spec_), when, *difference))
+                                     : std::nullopt,
+                          [] { return "the same bits as alone in a process"; });
+    };
     const std::string& last = siblings_.back().field;
-    judge_own(judgement, asked, alone,
-              siblings_.size() == 1 ? fmt::format("after the same call with another {}", last)
-                                    : fmt::format("after the same call of {} other specs, the last with another {}",
-                                                  siblings_.size(), last));
+    const std::string after_all =
+        siblings_.size() == 1
+            ? fmt::format("after the same call with another {}", last)
+            : fmt::format("after the same call of {} other specs, the last with another {}", siblings_.size(), last);
+    Judgement judgement;
+    for (std::size_t which = 0; which < questions.size(); ++which) {
+      if (asked.order == by_turns) judge_own(judgement, which, "before the same call of any other spec");
+      for (std::size_t i = 0; i < siblings_.size(); ++i) {
+        const std::vector<Question> of_sibling = questions_of(asked, model_of(siblings_[i].spec)->range());
+        ask_sibling(*sessions_[1 + i], siblings_[i], std::span(of_sibling).subspan(which, 1));
+        if (asked.order == by_turns)
+          judge_own(judgement, which, fmt::format("after the same call with another {}", siblings_[i].field));
+      }
+      if (asked.order != by_turns) judge_own(judgement, which, after_all);
+    }
     return judgement;
   }
 
  private:
-  void judge_own(Judgement& judgement, const Together& asked, const std::vector<Tensor>& alone,
-                 const std::string& when) {
-    const std::vector<Tensor> now = answers(*sessions_[0], spec_, asked);
-    const std::vector<Question> questions = questions_of(asked, model_of(spec_)->range());
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      const auto difference = first_difference(spec_, alone[i], now[i]);
-      judgement.add_exact(difference ? std::optional(fmt::format("{}, {} in one process: {}",
-                                                                 text_of(questions[i], spec_), when, *difference))
-                                     : std::nullopt,
-                          [] { return "the same bits as alone in a process"; });
-    }
-  }
-
   const Spec& spec_;
   std::vector<Variant> siblings_;
   std::vector<std::unique_ptr<Session>> sessions_;

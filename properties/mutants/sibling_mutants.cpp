@@ -78,6 +78,31 @@ FunctionSubject::Call in_first_dtype(const std::shared_ptr<std::optional<Dtype>>
   };
 }
 
+// A table as it was last asked for.
+struct LastTable {
+  std::string encoding;
+  std::vector<std::int64_t> positions;
+  Tensors reply;
+};
+
+// The last table serves the next call of its encoding and positions too, whose dtype may be another.
+FunctionSubject::Call with_last_table(const std::shared_ptr<LastTable>& last, const Spec& spec) {
+  Spec without_dtype;
+  without_dtype.encoding = spec.encoding;
+  return [last, dtype = spec.dtype, encoding = to_json(without_dtype), right = plain_call(spec)](
+             std::string_view operation, const Tensors& inputs) {
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    if (last->encoding != encoding || last->positions != positions)
+      *last = {encoding, positions, right(operation, inputs)};
+    Tensors reply = last->reply;
+    Tensor& answer = reply.begin()->second;
+    Tensor cast = Tensor::zeros(dtype, answer.shape);
+    for (std::int64_t i = 0; i < answer.elements(); ++i) cast.set(i, round_to(dtype, answer.at(i)));
+    answer = std::move(cast);
+    return reply;
+  };
+}
+
 // A call that is refused leaves the base it was refused for.
 FunctionSubject::Call after_refusals(const std::shared_ptr<double>& base, const Spec& spec) {
   return [base, spec](std::string_view operation, const Tensors& inputs) {
@@ -193,6 +218,11 @@ std::vector<Mutant> sibling_mutants() {
   };
   defect("rope-cache-without-dtype", "the table of all modules has the dtype of the first call", rope, first_dtype);
   defect("rope-cache-without-dtype-float16", "the same in a model of float16", float16, first_dtype);
+  defect("sinusoidal-last-table-in-its-dtype", "the last table is kept for the next call, whatever its dtype",
+         sinusoidal, [] {
+           const auto last = std::make_shared<LastTable>();
+           return [last](const Spec& spec) { return with_last_table(last, spec); };
+         });
   defect("rope-base-of-refused-call", "a call that is refused leaves its base", rope, [] {
     const auto base = std::make_shared<double>(0);
     return [base](const Spec& spec) { return after_refusals(base, spec); };
