@@ -169,6 +169,8 @@ const std::vector<Named>& named() {
       {"axial-shift-after-scale", "coordinates are multiplied before they are moved"},
       {"axial-shift-in-patches", "shifts are taken for numbers of patches"},
       {"axial-scale-before-centring", "coordinates in [0, 1] are multiplied, before they are made to lie in [-1, 1]"},
+      {"axial-moves-clipped", "coordinates beyond -1 and 1 are clipped to them"},
+      {"axial-rising-turned-round", "each axis has its frequencies in reverse order"},
       {"axial-rising-frames-as-patches", "the first axis has the unit of the last"},
       {"rope-real-float16", "positions are rounded to float16: right up to 16"},
       {"sinusoidal-float16-wavelengths", "wavelengths are rounded to float16"},

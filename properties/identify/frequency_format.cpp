@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/numeric/ulp.hpp"
-
 namespace sextant::identify {
 
 std::string_view words_of(FrequencyFormat format) {
@@ -49,8 +47,7 @@ bool are_numbers_of(FrequencyFormat format, std::span<const MeasuredTurn> turns,
     const double value = std::fabs(turn.radians * unit);
     if (*dtype == Dtype::float16 && value < 0x1p-14) return true;  // its least numbers, which round absolutely
     const double off = turn.uncertainty * unit + value * 0x1p-22;
-    const double nearest = round_to(*dtype, value);
-    return 8 * off >= ulp(*dtype, nearest) || std::fabs(value - nearest) <= off;
+    return std::fabs(value - round_to(*dtype, value)) <= off;
   });
 }
 

@@ -37,8 +37,8 @@ std::string_view words_of(FrequencyFormat format);
 /// Of frequencies of 16 bits their dtype.
 std::optional<Dtype> dtype_of(FrequencyFormat format);
 
-/// Whether frequencies per `unit` of position, as they are measured, are numbers of a 16-bit format; those that are seen
-/// too coarsely to tell may be. True of the other formats, which phases are not fine enough to refute.
+/// Whether frequencies per `unit` of position, as they are measured, are numbers of a 16-bit format; those that are
+/// seen too coarsely to tell may be. True of the other formats, which phases are not fine enough to refute.
 bool are_numbers_of(FrequencyFormat format, std::span<const MeasuredTurn> turns, double unit);
 
 /// What an explanation by this format costs against one by float32, in digits of parameters: it must make them so much

@@ -86,8 +86,7 @@ class AlibiIdentifier {
       for (std::int64_t head = 0; head < claimed_.num_heads && is_it; ++head) {
         const double slope = truth.slope(head, reference::first_precision).upper();
         for (std::int64_t key = 0; key <= query_ && is_it; ++key) {
-          const double exact =
-              slope * static_cast<double>(claimed_.form == AlibiForm::distance ? key - query_ : key);
+          const double exact = slope * static_cast<double>(claimed_.form == AlibiForm::distance ? key - query_ : key);
           // A product of float32 may lie on the other side of a border.
           is_it = value(head, key) == round_to(dtype, exact * (1 - 0x1p-22)) ||
                   value(head, key) == round_to(dtype, exact * (1 + 0x1p-22));

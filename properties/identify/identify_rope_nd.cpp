@@ -72,7 +72,8 @@ class RopeNdIdentifier {
   Identification run() {
     if (nd_.coordinates != Coordinates::index) {
       // Position 0 of each axis is turned, so that no axis can be asked alone.
-      if (!take_other_axes()) found_.table.emplace_back("normalized coordinates are none of those that are tried");
+      if (!take_other_axes() && !take_angles())
+        found_.table.emplace_back("normalized coordinates are none of those that are tried");
     } else if (length_limit(nd_.rope.rope_scaling)) {
       found_.table.emplace_back("a rule that looks at a call's length is not told of several axes");
     } else if (find_pairs() && find_layout()) {
@@ -84,7 +85,7 @@ class RopeNdIdentifier {
       if (!found_.spec) tell_pairs();
     }
     if (!found_.spec && found_.faults.empty()) compare_axes();
-    if (!found_.spec && found_.faults.empty()) take_other_axes();
+    if (!found_.spec && found_.faults.empty() && nd_.coordinates == Coordinates::index) take_other_axes();
     found_.calls = session_.calls();
     return std::move(found_);
   }
@@ -101,6 +102,13 @@ class RopeNdIdentifier {
     found_.of_bound = met->of_bound;
     // Others were not asked about.
     found_.confidence = Confidence::medium;
+    return true;
+  }
+
+  bool take_angles() {
+    std::optional<Fault> fault = fault_of_angles(session_, claim_, nd_);
+    if (!fault) return false;
+    found_.faults.push_back(*std::move(fault));
     return true;
   }
 

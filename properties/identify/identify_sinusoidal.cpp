@@ -1,3 +1,5 @@
+// Over 400 lines: one search, whose steps share what has been told of the layout so far.
+
 #include "properties/identify/identify_sinusoidal.hpp"
 
 #include <fmt/format.h>
@@ -160,9 +162,7 @@ class SinusoidalIdentifier {
   // Of positions of which the fractional ones are encoded as 0 is, the whole ones are measured.
   void keep_whole_positions() {
     const auto fractions = static_cast<std::ptrdiff_t>(fractions_like_0(positions_, rows_, table_.positions.step));
-    const auto drop = [&](auto& list) {
-      list.erase(list.begin() + 1, list.begin() + 1 + fractions);
-    };
+    const auto drop = [&](auto& list) { list.erase(list.begin() + 1, list.begin() + 1 + fractions); };
     drop(positions_);
     drop(rows_);
   }
@@ -213,8 +213,7 @@ class SinusoidalIdentifier {
     if (!found_.spec && found_.faults.empty() && are_measured) {
       auto words = rounded_wavelengths(turns_, claimed);
       if (!words) words = odd_frequencies(turns_, claimed);
-      if (words)
-        found_.faults.emplace_back(std::move(*words), DiagnosedStage::frequency);
+      if (words) found_.faults.emplace_back(std::move(*words), DiagnosedStage::frequency);
     }
     if (!found_.spec) tell_frequencies();
   }

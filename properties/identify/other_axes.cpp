@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/claimed_frequencies.hpp"
+#include "subjects/operations.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -196,7 +201,91 @@ class List {
   std::vector<TriedClaim> list_;
 };
 
+enum class LadderOrder { claimed, reversed };
+
+// What pairs are turned by along the diagonal of a grid, from its first place to its last.
+class DiagonalAngles {
+ public:
+  DiagonalAngles(Session& session, const Spec& claim, const RopeNd& encoding) : encoding_(encoding) {
+    constexpr std::int64_t most = 64;
+    count_ = std::min(most, std::ranges::max(encoding.extents));
+    std::vector<std::int64_t> positions;
+    for (std::size_t axis = 0; axis < encoding.extents.size(); ++axis) {
+      for (std::int64_t at = 0; at < count_; ++at) positions.push_back(position(axis, at));
+    }
+    Tensor x = Tensor::zeros(claim.dtype, {1, count_, 1, encoding.rope.head_dim});
+    for (std::int64_t at = 0; at < count_; ++at) {
+      for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair)
+        x.set(at * encoding.rope.head_dim + channels_of_pair(encoding.rope, encoding.rope.pairing, pair).first, 1);
+    }
+    answer_ = rotate(session, claim, x, positions);
+    noise_ = 8 * std::ldexp(1, -format_of(claim.dtype).precision);
+    for (const Ladder& ladder : ladders_.ladders) frequencies_.push_back(frequencies_of(ladder.rope, 1));
+  }
+
+  // Whether angles are 2 pi w coordinate(s (c + t)), but for the roundings of float32.
+  template <class Coordinate>
+  bool are(const Coordinate& coordinate, LadderOrder order) const {
+    const double sense = encoding_.rope.direction == Direction::clockwise ? -1 : 1;
+    for (std::int64_t pair = 0; pair < std::ssize(ladders_.places); ++pair) {
+      const auto& place = ladders_.places[static_cast<std::size_t>(pair)];
+      const auto axis = static_cast<std::size_t>(place.ladder);
+      const std::int64_t index =
+          order == LadderOrder::claimed ? place.index : encoding_.sections[axis] - 1 - place.index;
+      const double w = highest(axis) * frequencies_[axis][static_cast<std::size_t>(index)];
+      const Channels to = channels_of_pair(encoding_.rope, encoding_.rope.output_pairing, pair);
+      for (std::int64_t at = 0; at < count_; ++at) {
+        const double angle = 2 * std::numbers::pi * w * coordinate(claimed_coordinate(axis, at));
+        const double off =
+            std::hypot(value(at, to.first) - std::cos(angle), value(at, to.second) - sense * std::sin(angle));
+        if (!(off <= noise_ + (2 * std::numbers::pi * w + std::fabs(angle)) * 0x1p-21)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::int64_t position(std::size_t axis, std::int64_t at) const { return at * encoding_.extents[axis] / count_; }
+  double value(std::int64_t at, std::int64_t channel) const {
+    return answer_.at(at * encoding_.rope.head_dim + channel);
+  }
+  double scale(std::size_t axis) const {
+    return encoding_.coordinate_scales.empty() ? 1 : encoding_.coordinate_scales[axis];
+  }
+  // The base, where frequencies rise to it.
+  double highest(std::size_t axis) const { return ladders_.ladders[axis].stretch / scale(axis); }
+
+  double claimed_coordinate(std::size_t axis, std::int64_t at) const {
+    const double into_patch = encoding_.coordinates == Coordinates::normalized ? 0.5 : 0;
+    const double part =
+        (static_cast<double>(position(axis, at)) + into_patch) / static_cast<double>(encoding_.extents[axis]);
+    const double shift = encoding_.coordinate_shifts.empty() ? 0 : encoding_.coordinate_shifts[axis];
+    return scale(axis) * (2 * part - 1 + shift);
+  }
+
+  RopeNd encoding_;
+  Ladders ladders_ = ladders_of(encoding_);
+  std::vector<std::vector<double>> frequencies_;  // of each ladder
+  std::int64_t count_ = 0;
+  Tensor answer_;
+  double noise_ = 0;
+};
+
 }  // namespace
+
+std::optional<Fault> fault_of_angles(Session& session, const Spec& claim, const RopeNd& encoding) {
+  const bool is_plain = std::holds_alternative<DefaultScaling>(encoding.rope.rope_scaling);
+  if (encoding.coordinates == Coordinates::index || encoding.frequencies != AxisFrequencies::per_axis || !is_plain)
+    return std::nullopt;
+  const DiagonalAngles seen(session, claim, encoding);
+  const auto as_claimed = [](double c) { return c; };
+  if (seen.are(as_claimed, LadderOrder::claimed)) return std::nullopt;
+  if (seen.are(as_claimed, LadderOrder::reversed))
+    return Fault("each axis has its frequencies in reverse order", DiagnosedStage::frequency);
+  if (seen.are([](double c) { return std::clamp(c, -1.0, 1.0); }, LadderOrder::claimed))
+    return Fault("coordinates beyond -1 and 1 are clipped to them", DiagnosedStage::position);
+  return std::nullopt;
+}
 
 std::vector<TriedClaim> other_axes(const Spec& claim, const RopeNd& encoding) { return List(claim, encoding).made(); }
 

@@ -74,7 +74,7 @@ class Fitter {
       fit_bands();
     }
     prefer_claimed();
-    if (!are_of_format()) fits_.clear();
+    if (!are_numbers_of(format_, turns(), 1)) fits_.clear();
     return std::move(fits_);
   }
 
@@ -110,15 +110,6 @@ class Fitter {
       if (fits_.size() > before && before == 0) same->remark = "parameters are taken from what it was asked under";
     }
     std::ranges::stable_sort(fits_, {}, &RuleFit::digits);
-  }
-
-  // Whether every frequency may be a number of a 16-bit format, if that is what they are taken for.
-  bool are_of_format() const {
-    if (format_ != FrequencyFormat::float16 && format_ != FrequencyFormat::bfloat16) return true;
-    const Dtype dtype = format_ == FrequencyFormat::float16 ? Dtype::float16 : Dtype::bfloat16;
-    return std::ranges::all_of(turns(), [&](const MeasuredTurn& turn) {
-      return std::fabs(turn.radians - round_to(dtype, turn.radians)) <= turn.uncertainty + 0x1p-22 * turn.radians;
-    });
   }
 
   // Checks a rule against every list, by the reference, and keeps it where it fits.
