@@ -247,7 +247,7 @@ TEST(Diagnose, SaysNothingFalse) {
         "attention-mask-off-by-one", "attention-xpos-one-role", "xpos-scale-table-of-2048", "qk-norm-over-all-heads",
         "learned-row-32768", "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size",
         "rope-far-later-heads", "rope-bfloat16-two-ulps", "rope-repeats-copied", "sinusoidal-table-of-1024-sines",
-        "sinusoidal-one-row-for-all"})
+        "sinusoidal-one-row-for-all", "sinusoidal-capacity-scaled"})
     EXPECT_EQ(said(name), "") << name;
   EXPECT_EQ(said("qk-norm-positions-from-zero"), "a token's place in the call is taken for its position");
   EXPECT_EQ(said("rope-real-bfloat16"), "positions are rounded to bfloat16: right up to 2");

@@ -313,6 +313,8 @@ class SinusoidalIdentifier {
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
+    if (!fitted.hold && found_.faults.empty() && found_.arithmetic.empty())
+      found_.faults.push_back(misfit(fitted.where));
     const bool clear = best.is_pinned && found_.equal.empty() && best.digits < 9;
     found_.confidence = !known_positions || !fitted.hold || !found_.faults.empty() ? Confidence::low
                         : clear                                                    ? Confidence::high
