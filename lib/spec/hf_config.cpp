@@ -133,8 +133,55 @@ std::vector<std::string> unread_of_positions(const ConfigObject& config,
   return names;
 }
 
+// Of a type that is not known: the caller knows what no table does.
+Claims claims_by_pairing(const Part& part, Pairing pairing) {
+  if (!tells_of_rotation(part.config))
+    part.config.refuse("model_type", "no field of the file tells of a rotation: state the claim with --spec");
+  const Turning turning = pairing == Pairing::half ? Turning::half : Turning::interleaved;
+  Claims claims = claims_of(unknown_model(part.model_type, turning), part);
+  const bool counts_layers = part.config.has("num_hidden_layers") || part.config.has("n_layer");
+  for (ConfigClaim& claim : claims) {
+    if (!counts_layers) claim.layers.clear();
+  }
+  // What a known type's table says and a file of another may say under names of its own.
+  std::vector<std::string> unread = unread_of_positions(part.config, {"full_attention", "attention"});
+  for (const std::string& name : part.config.unread()) {
+    const nlohmann::json& value = part.config.fields().at(name);
+    // A mere count of layers tells nothing of any of them.
+    if (name == "num_layers" && value.is_number_integer()) continue;
+    const bool is_size =
+        holds(name, {"num_layers", "head_size", "head_dim", "d_head", "d_kv", "every_n_layers", "block_types"});
+    if (is_size || ((name == "nope" || name == "use_mem_rope") && value.is_boolean())) unread.push_back(name);
+  }
+  for (const std::string& name : unread)
+    part.config.refuse(name, "not read with --pairing: state the claim with --spec");
+  return claims;
+}
+
+// The first part of a file that is of a known type.
+std::string known_part(const ConfigObject& config) {
+  for (const auto& [name, value] : config.fields().items()) {
+    if (value.is_object() && value.contains("model_type") && value["model_type"].is_string() &&
+        is_known(value["model_type"].get<std::string>()))
+      return name;
+  }
+  return "";
+}
+
+// Why --pairing would not read a part either, or nothing.
+std::string refusal_by_pairing(std::string_view model_type, const ConfigObject& config) {
+  try {
+    claims_by_pairing({"", config, std::string(model_type), dtype_of(config)}, Pairing::half);
+    return "";
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+}
+
 std::string is_not_known(std::string_view model_type, const std::string& sign, const ConfigObject& config) {
   const std::string name = nlohmann::json(model_type).dump();
+  if (const std::string part = known_part(config); !part.empty())
+    return fmt::format("{} is not known, but its {} is: pass --sub-config {}", name, part, part);
   const std::string meant = did_you_mean(model_type, known_model_types());
   if (sign.empty() && !tells_of_rotation(config))
     return fmt::format("{} is not known, and no field of its file tells of a rotation: state the claim with --spec{}",
@@ -145,6 +192,8 @@ std::string is_not_known(std::string_view model_type, const std::string& sign, c
         "--spec{}",
         name, sign, meant);
   }
+  if (const std::string refusal = refusal_by_pairing(model_type, config); !refusal.empty())
+    return fmt::format("{} is not known{}, and --pairing does not read its file: {}", name, meant, refusal);
   return fmt::format(
       "{} is not known: pass --pairing half or --pairing interleaved if it turns queries and keys by one rule in all "
       "layers, or state the claim with --spec{}",
@@ -199,28 +248,7 @@ Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
     refuse_null_fields(part);
     return with_notes_of_unread(std::move(claims), part);
   }
-  // The caller knows what no table does.
-  if (!tells_of_rotation(part.config))
-    part.config.refuse("model_type", "no field of the file tells of a rotation: state the claim with --spec");
-  const Turning turning = *choice.pairing == Pairing::half ? Turning::half : Turning::interleaved;
-  Claims claims = claims_of(unknown_model(part.model_type, turning), part);
-  const bool counts_layers = part.config.has("num_hidden_layers") || part.config.has("n_layer");
-  for (ConfigClaim& claim : claims) {
-    if (!counts_layers) claim.layers.clear();
-  }
-  // What a known type's table says and a file of another may say under names of its own.
-  std::vector<std::string> unread = unread_of_positions(part.config, {"full_attention", "attention"});
-  for (const std::string& name : part.config.unread()) {
-    const nlohmann::json& value = part.config.fields().at(name);
-    // A mere count of layers tells nothing of any of them.
-    if (name == "num_layers" && value.is_number_integer()) continue;
-    const bool is_size =
-        holds(name, {"num_layers", "head_size", "head_dim", "d_head", "d_kv", "every_n_layers", "block_types"});
-    if (is_size || ((name == "nope" || name == "use_mem_rope") && value.is_boolean())) unread.push_back(name);
-  }
-  for (const std::string& name : unread)
-    part.config.refuse(name, "not read with --pairing: state the claim with --spec");
-  return claims;
+  return claims_by_pairing(part, *choice.pairing);
 }
 
 // A member of a file, as one model_type or, where that is not known, refused by itself.

@@ -221,6 +221,10 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
   expect(R"({"model_type":"warp","head_dim":64})",
          "\"warp\" is not known, and no field of its file tells of a rotation: state the claim with --spec");
   expect(R"({"model_type":"warp","text_config":{"head_dim":64}})", "\"warp\" is not known");
+  expect(R"({"model_type":"warp","text_config":{"model_type":"llama","head_dim":64,"rope_theta":7}})",
+         "\"warp\" is not known, but its text_config is: pass --sub-config text_config");
+  expect(R"({"model_type":"warp","head_dim":64,"rope_theta":7,"kv_channels":64})",
+         "\"warp\" is not known, and --pairing does not read its file: ");
   expect(R"({"model_type":"bert","position_embedding_type":"relative_key"})", "relative_key");
   expect(R"({"model_type":"llama","head_dim":64,"partial_rotary_factor":0.5})", "turns whole heads");
   expect(R"({"model_type":"llama","rope_theta":1,"rope_parameters":{"rope_theta":2}})", "rope_theta: 1 contradicts 2");

@@ -177,6 +177,16 @@ TEST(DiagnosedInput, OfTimestepsIsRounded) {
             0U);
 }
 
+// Positions of fine steps that are rounded turn most pairs by nothing at the steps that are measured.
+TEST(DiagnosedInput, OfRealPositionsThatAreRoundedIsNoDirection) {
+  const std::string words = said(of_timesteps([](double p) { return std::round(p * 256) / 256; }),
+                                 R"({"encoding":"rope","head_dim":64,"direction":"clockwise","pairing":"interleaved",
+                                     "position_dtype":"float64","position_step":0.0009765625,"min_position":-1024,
+                                     "max_position":1024})");
+  EXPECT_EQ(words.find("direction"), std::string::npos) << words;
+  EXPECT_EQ(words.find("the other way"), std::string::npos) << words;
+}
+
 TEST(DiagnosedInput, OfTimestepsIsAThousandfold) {
   EXPECT_EQ(said(of_timesteps([](double p) { return 1000 * p; }), timesteps), "angle_scale 1000 measured, 1 claimed");
 }
@@ -222,6 +232,22 @@ TEST(DiagnosedInput, OfANormIsTheSumOfSquares) {
     }
   };
   EXPECT_EQ(said(by_sum, normalized), "heads are divided by the root of the sum of their squares, not of the mean");
+}
+
+TEST(DiagnosedInput, OfANormIsLessTheMean) {
+  const Change centred = [](Tensors& inputs) {
+    for (const char* name : {"q", "k"}) {
+      Tensor& x = inputs.at(name);
+      const std::int64_t width = x.shape.back();
+      for (std::int64_t first = 0; first < x.elements(); first += width) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < width; ++i) sum += x.at(first + i);
+        for (std::int64_t i = 0; i < width; ++i) x.set(first + i, x.at(first + i) - sum / static_cast<double>(width));
+      }
+    }
+  };
+  EXPECT_EQ(said(centred, normalized),
+            "heads whose channels are all alike become 0, as where their mean is subtracted first");
 }
 
 TEST(DiagnosedInput, OfXposLengthsIsTheCallsStart) {

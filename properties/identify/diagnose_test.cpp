@@ -164,6 +164,9 @@ const std::vector<Named>& named() {
       {"bucket-log-whole-distance", "logarithms are divided by that of max_distance, not of one less"},
       {"qk-norm-no-weight", "heads are normalized, and the weights are left out"},
       {"qk-norm-no-epsilon", "epsilon is left out"},
+      {"qk-norm-centred",
+       "heads whose channels are all alike are divided by the root of epsilon alone, as where their mean is "
+       "subtracted before their squares are summed"},
       {"qk-norm-mean-of-rotary-channels", "the mean is that of the channels that turn, not of the head"},
       {"axial-normalized-square", "every axis is divided by the first one's extent"},
       {"axial-shift-after-scale", "coordinates are multiplied before they are moved"},

@@ -108,6 +108,19 @@ class QkNormRopeIdentifier {
     // n = x (offset + w) / sqrt(x^2 + epsilon): of large heads offset + w.
     const double of_one = made_of(1024, 1);
     const double of_two = made_of(1024, 2);
+    if (of_one == 0 && of_two == 0) {
+      found_.faults.emplace_back(
+          "heads whose channels are all alike become 0, as where their mean is subtracted first");
+      return false;
+    }
+    // x (offset + w) / sqrt(epsilon): of a variance there is none.
+    const double by_epsilon = 1024 * (encoding_.weight_offset + 1) / std::sqrt(encoding_.epsilon);
+    if (std::fabs(of_one / by_epsilon - 1) <= 32 * unit) {
+      found_.faults.emplace_back(
+          "heads whose channels are all alike are divided by the root of epsilon alone, as where their mean is "
+          "subtracted before their squares are summed");
+      return false;
+    }
     if (std::fabs(made_of(512, 1) - of_one) > 8 * unit * of_one) {
       found_.table.emplace_back("heads of different lengths come out different: they are not normalized");
       return false;

@@ -232,12 +232,18 @@ class RopeIdentifier {
   }
 
   void take_direction() {
-    const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
-    const bool clockwise = 2 * backward > std::ssize(turns_);
-    if (backward != 0 && backward != std::ssize(turns_))
-      found_.faults.emplace_back(fmt::format("{} of {} pairs turn the other way",
-                                             std::min(backward, std::ssize(turns_) - backward), turns_.size()),
-                                 DiagnosedStage::rotation);
+    // Of pairs that are not seen to turn nothing is known, and nothing is told.
+    const auto turned = [&](double sign) {
+      return std::ranges::count_if(turns_,
+                                   [&](const MeasuredTurn& turn) { return sign * turn.radians > turn.uncertainty; });
+    };
+    const auto forward = turned(1);
+    const auto backward = turned(-1);
+    const bool clockwise = forward == 0 && backward == 0 ? rope_.direction == Direction::clockwise : backward > forward;
+    if (std::min(forward, backward) > 0)
+      found_.faults.emplace_back(
+          fmt::format("{} of {} pairs turn the other way", std::min(forward, backward), turns_.size()),
+          DiagnosedStage::rotation);
     sign_ = clockwise ? -1 : 1;
     if (layout_) layout_->rope.direction = clockwise ? Direction::clockwise : Direction::counterclockwise;
     if (starts_turned_) {

@@ -160,7 +160,9 @@ Read<std::int64_t> served_positions(const RopeRule& rule, const ModelLengths& le
   const double served = scaling[factor].get<double>() * scaling[original].get<double>();
   // Beyond 2^53 no position is exact; what is no number of positions parse_spec refuses by its own name.
   if (!(served > static_cast<double>(lengths.longest.value) && served <= std::ldexp(1.0, 53))) return lengths.longest;
-  return {static_cast<std::int64_t>(served), fmt::format("{}: factor times original length", rule.source)};
+  return {static_cast<std::int64_t>(served),
+          fmt::format("{}: factor times original length, beyond the {} of {} (--max-position says where a cache ends)",
+                      rule.source, lengths.longest.value, lengths.longest.source)};
 }
 
 }  // namespace sextant::hugging_face
