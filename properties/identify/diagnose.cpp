@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
+#include "properties/gen/position.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/identify/identify.hpp"
 #include "properties/model/model.hpp"
@@ -137,11 +139,33 @@ void name_class(Diagnosis& diagnosis, AccuracyClass claimed, AccuracyClass found
   diagnosis.spec_json.clear();
 }
 
+// Of a call of usual values, or nothing. What is NaN tells neither a convention nor where an error comes from.
+std::string words_of_nan(const Subject& subject, const Spec& claim) {
+  const auto model = model_of(claim);
+  const Question question{.position = gen::simplest_position(model->range()), .tokens = 8, .heads = 2, .fill = 7};
+  if (!model->fits(question)) return {};
+  try {
+    const auto session = subject.open(claim);
+    const Tensor answer = model->ask(*session, model->call_of(question));
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < answer.elements(); ++i) count += std::isnan(answer.at(i)) ? 1 : 0;
+    if (count == 0) return {};
+    return fmt::format("values are NaN: {} of the {} of a call of {} tokens from position {} on", count,
+                       answer.elements(), question.tokens, position_grid_of(claim.encoding).text(question.position));
+  } catch (const SubjectFailure&) {
+    return {};
+  }
+}
+
 std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
   // A recorded table's positions.
   const Spec claim = subject.within_reach(asked);
-  const Identification found = identify(subject, claim);
   Diagnosis diagnosis;
+  if (std::string words = words_of_nan(subject, claim); !words.empty()) {
+    diagnosis.differences.push_back({std::move(words), "", DiagnosedStage::other});
+    return diagnosis;
+  }
+  const Identification found = identify(subject, claim);
   // The fields of a name that does not explain the answers are no difference, nor is how far it is off.
   const bool is_off = std::ranges::any_of(found.faults, [](const Fault& one) { return one.kind == FaultKind::misfit; });
   if (is_off) return std::nullopt;

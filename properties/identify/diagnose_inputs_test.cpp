@@ -234,6 +234,16 @@ TEST(DiagnosedInput, OfANormIsTheSumOfSquares) {
   EXPECT_EQ(said(by_sum, normalized), "heads are divided by the root of the sum of their squares, not of the mean");
 }
 
+TEST(DiagnosedInput, OfATokenIsNoNumber) {
+  const Change of_one_token = [](Tensors& inputs) {
+    Tensor& x = inputs.at("x");
+    const std::int64_t width = x.shape[2] * x.shape[3];
+    if (x.shape[1] > 5) x.set(5 * width, std::nan(""));
+  };
+  EXPECT_EQ(said(of_one_token, R"({"encoding":"rope","head_dim":64,"max_position":600})"),
+            "values are NaN: 2 of the 1024 of a call of 8 tokens from position 0 on");
+}
+
 TEST(DiagnosedInput, OfANormIsLessTheMean) {
   const Change centred = [](Tensors& inputs) {
     for (const char* name : {"q", "k"}) {
