@@ -1,4 +1,4 @@
-"""ESPnet: StreamPositionalEncoding, from any first position."""
+"""ESPnet: StreamPositionalEncoding, from any first position; its table is kept in the dtype of the last call."""
 
 import functools
 
@@ -16,9 +16,10 @@ torch.set_num_threads(1)
 module = functools.lru_cache(maxsize=None)(lambda dim: StreamPositionalEncoding(dim, 0.0).eval())
 
 
-@only("dim")
+@only("dim", "dtype")
 def encode(positions, spec):
     """By runs of consecutive positions."""
+    dtype = getattr(torch, spec["dtype"])
     runs = np.split(positions.numpy(), np.flatnonzero(np.diff(positions.numpy()) != 1) + 1)
-    parts = [module(spec["dim"])(torch.zeros(1, len(run), spec["dim"]), start_idx=int(run[0]))[0] for run in runs if len(run)]
-    return torch.cat(parts) if parts else torch.zeros(0, spec["dim"])
+    parts = [module(spec["dim"])(torch.zeros(1, len(run), spec["dim"], dtype=dtype), start_idx=int(run[0]))[0] for run in runs if len(run)]
+    return torch.cat(parts) if parts else torch.zeros(0, spec["dim"], dtype=dtype)
