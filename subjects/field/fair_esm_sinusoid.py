@@ -1,4 +1,4 @@
-"""fair-esm: SinusoidalPositionalEmbedding, whose positions begin behind the padding index."""
+"""fair-esm: SinusoidalPositionalEmbedding, whose positions begin behind the padding index; a module of each dtype, whose table grows with the calls."""
 
 import functools
 
@@ -11,11 +11,11 @@ from esm.modules import SinusoidalPositionalEmbedding
 framework = "torch"
 name, version = "fair-esm SinusoidalPositionalEmbedding", versions("fair-esm", "torch")
 torch.set_num_threads(1)
-module = functools.lru_cache(maxsize=None)(SinusoidalPositionalEmbedding)
+module = functools.lru_cache(maxsize=None)(lambda dim, padding, dtype: SinusoidalPositionalEmbedding(dim, padding).to(getattr(torch, dtype)))
 
 
 @called("encode", positions="from_zero")
-@only("dim", "position_offset", layout="concatenated", denominator="half_minus_one")
+@only("dim", "position_offset", "dtype", layout="concatenated", denominator="half_minus_one")
 def encode(length, spec):
     padding = spec["position_offset"] - 1
-    return module(spec["dim"], padding)(torch.full((1, length), padding + 1))[0]
+    return module(spec["dim"], padding, spec["dtype"])(torch.full((1, length), padding + 1))[0]

@@ -20,7 +20,7 @@ def cache(length, width, base, *rule):
     return build_rope_cache(length, width, base=base, extra_config=dict(rule) or None)
 
 
-@only("head_dim", "rotary_dim", "rope_theta", rope_scaling=(None, "linear", "llama3", "yarn"))
+@only("head_dim", "rotary_dim", "rope_theta", "dtype", rope_scaling=(None, "linear", "llama3", "yarn"))
 def rotate(x, positions, spec):
     rule = {OF_LITGPT.get(key, key): value for key, value in (spec["rope_scaling"] or {}).items() if value is not None and key != "rope_type"}
     if "attention_factor" in rule:

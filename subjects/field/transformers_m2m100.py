@@ -1,4 +1,4 @@
-"""Hugging Face transformers: M2M100SinusoidalPositionalEmbedding, a table that grows with the calls; positions begin behind the padding index."""
+"""Hugging Face transformers: M2M100SinusoidalPositionalEmbedding, a table that grows with the calls, of a module of each dtype; positions begin behind the padding index."""
 
 import functools
 
@@ -11,11 +11,11 @@ from transformers_rules import version
 framework = "torch"
 name = "transformers M2M100SinusoidalPositionalEmbedding"
 torch.set_num_threads(1)
-module = functools.lru_cache(maxsize=None)(M2M100SinusoidalPositionalEmbedding)
+module = functools.lru_cache(maxsize=None)(lambda dim, padding, dtype: M2M100SinusoidalPositionalEmbedding(1024, dim, padding).to(getattr(torch, dtype)))
 
 
 @called("encode", positions="from_zero")
-@only("dim", "position_offset", layout="concatenated", denominator="half_minus_one")
+@only("dim", "position_offset", "dtype", layout="concatenated", denominator="half_minus_one")
 def encode(length, spec):
     padding = spec["position_offset"] - 1
-    return module(1024, spec["dim"], padding)(input_ids=torch.full((1, length), padding + 1))[0]
+    return module(spec["dim"], padding, spec["dtype"])(input_ids=torch.full((1, length), padding + 1))[0]

@@ -1,4 +1,4 @@
-"""Hugging Face transformers: MarianSinusoidalPositionalEmbedding, computed in float64 and kept in float32."""
+"""Hugging Face transformers: MarianSinusoidalPositionalEmbedding, computed in float64 and kept in float32, or in the dtype that a model is given."""
 
 import functools
 
@@ -14,12 +14,12 @@ torch.set_num_threads(1)
 
 
 @functools.lru_cache(maxsize=None)
-def module(positions, dim):
+def module(positions, dim, dtype):
     made = MarianSinusoidalPositionalEmbedding(positions, dim)
     made.weight.data = made.create_weight()
-    return made
+    return made.to(getattr(torch, dtype))
 
 
-@only("dim", layout="concatenated")
+@only("dim", "dtype", layout="concatenated")
 def encode(positions, spec):
-    return module(spec["max_position"], spec["dim"])(None, position_ids=positions).detach()
+    return module(spec["max_position"], spec["dim"], spec["dtype"])(None, position_ids=positions).detach()

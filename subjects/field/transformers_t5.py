@@ -11,7 +11,7 @@ name = "transformers T5Attention._relative_position_bucket"
 torch.set_num_threads(1)
 
 
-@only("num_buckets", "max_distance", "bidirectional")
+@only("num_buckets", "max_distance", "bidirectional", "dtype")
 def bucket(relative, spec):
     return T5Attention._relative_position_bucket(relative, spec["bidirectional"], spec["num_buckets"], spec["max_distance"])
 

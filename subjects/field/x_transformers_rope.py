@@ -1,5 +1,7 @@
 """x-transformers: RotaryEmbedding and apply_rotary_pos_emb, as its Attention calls them; xPos too, a query."""
 
+import functools
+
 import torch
 from sextant.library import called, only, versions
 from x_transformers.x_transformers import RotaryEmbedding, apply_rotary_pos_emb
@@ -7,6 +9,7 @@ from x_transformers.x_transformers import RotaryEmbedding, apply_rotary_pos_emb
 framework = "torch"
 name, version = "x-transformers RotaryEmbedding", versions("x-transformers", "torch")
 torch.set_num_threads(1)
+module = functools.lru_cache(maxsize=None)(RotaryEmbedding)
 
 
 @called(layout="bhnd")
@@ -18,8 +21,8 @@ def rotate(x, positions, spec):
     factor = rule.get("factor", 1.0)
     rescaled, interpolated = (factor, 1.0) if rule["rope_type"] == "ntk" else (1.0, factor)
     xpos = {"use_xpos": True, "scale_base": spec["scale_base"]} if spec["encoding"] == "xpos" else {}
-    module = RotaryEmbedding(spec["rotary_dim"], base=spec["rope_theta"], interpolation_factor=interpolated, base_rescale_factor=rescaled, **xpos)
+    rotary = module(spec["rotary_dim"], base=spec["rope_theta"], interpolation_factor=interpolated, base_rescale_factor=rescaled, **xpos)
     if positions.numel() == 0:
         return x
-    freqs, scale = module(positions)
+    freqs, scale = rotary(positions)
     return apply_rotary_pos_emb(x, freqs, scale if spec.get("role") != "key" else scale**-1)

@@ -9,7 +9,7 @@ name, version = "x-transformers RelativePositionBias", versions("x-transformers"
 torch.set_num_threads(1)
 
 
-@only("num_buckets", "max_distance", "bidirectional")
+@only("num_buckets", "max_distance", "bidirectional", "dtype")
 def bucket(relative, spec):
     return RelativePositionBias._relative_position_bucket(
         relative, causal=not spec["bidirectional"], num_buckets=spec["num_buckets"], max_distance=spec["max_distance"])
