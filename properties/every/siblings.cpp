@@ -216,9 +216,12 @@ class Company {
   // Question by question, so that the spec is asked directly after a sibling what that was asked: a cache may keep its
   // last call alone.
   Judgement judge(const Together& asked, const std::vector<Tensor>& alone) {
-    const std::vector<Question> questions = questions_of(asked, model_of(spec_)->range());
+    const auto model = model_of(spec_);
+    const std::vector<Question> questions = questions_of(asked, model->range());
+    std::vector<std::vector<Question>> of_siblings;
+    for (const Variant& sibling : siblings_)
+      of_siblings.push_back(questions_of(asked, model_of(sibling.spec)->range()));
     const auto judge_own = [&](Judgement& judgement, std::size_t which, const std::string& when) {
-      const auto model = model_of(spec_);
       const Tensor now = model->ask(*sessions_[0], model->call_of(questions[which]));
       const auto difference = first_difference(spec_, alone[which], now);
       judgement.add_exact(difference ? std::optional(fmt::format("{}, {} in one process: {}",
@@ -235,8 +238,7 @@ class Company {
     for (std::size_t which = 0; which < questions.size(); ++which) {
       if (asked.order == by_turns) judge_own(judgement, which, "before the same call of any other spec");
       for (std::size_t i = 0; i < siblings_.size(); ++i) {
-        const std::vector<Question> of_sibling = questions_of(asked, model_of(siblings_[i].spec)->range());
-        ask_sibling(*sessions_[1 + i], siblings_[i], std::span(of_sibling).subspan(which, 1));
+        ask_sibling(*sessions_[1 + i], siblings_[i], std::span(of_siblings[i]).subspan(which, 1));
         if (asked.order == by_turns)
           judge_own(judgement, which, fmt::format("after the same call with another {}", siblings_[i].field));
       }
