@@ -14,11 +14,12 @@
 #   Most sources of the target include these headers of others, which are then read once.
 # sextant_unite(TARGET COUNT)
 #   Sources are compiled COUNT at a time where nearly all of their cost is what they share: the templates of a header-only library. Their names
-#   without linkage are then one scope's, and differ. Not in builds without precompiled headers, which see that each source stands alone.
+#   without linkage are then one scope's, and differ. Those that Highway takes once per target stand alone. Not in builds without precompiled
+#   headers, which see that each source stands alone.
 # sextant_optimize(TARGET LEVEL)
 #   A release's optimization where CMake's -O3 costs more of a build than it saves of a run: no loop of the target takes long.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
-#   One test program `ROOM_test` made of the room's tests, and of other sources besides. Tests carry their room as a label: ctest -L reference.
+#   One test program `ROOM_test` made of the room's tests, united, and of other sources besides. Tests carry their room as a label: ctest -L reference.
 #   With the headers read before, GCC 12 warns of bounds inside std::string's copies that cannot be passed (GCC bug 105651 too).
 
 # sextant_fuzz([BESIDES SOURCE...] LIBRARIES ...)
@@ -124,6 +125,7 @@ function(sextant_test room)
   endif()
   sextant_optimize(${target} -O1)
   sextant_precompile(${target} <gtest/gtest.h> <fmt/format.h>)
+  sextant_unite(${target} 8)
   gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
 endfunction()
 
@@ -158,7 +160,15 @@ function(sextant_precompile target)
 endfunction()
 
 function(sextant_unite target count)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  if(CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} includes_itself REGEX "hwy/foreach_target\\.h" LIMIT_COUNT 1)
+    if(includes_itself)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
 endfunction()
