@@ -8,7 +8,7 @@
 
 #include "lib/spec/spec.hpp"
 
-namespace sextant {
+namespace sextant::audit_each_test {
 namespace {
 
 Report with(Verdict verdict, int status) {
@@ -82,4 +82,4 @@ TEST(AuditEach, AClaimThatNothingAppliesToCountsOnlyIfNothingAppliesToAny) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::audit_each_test

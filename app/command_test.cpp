@@ -33,7 +33,7 @@
 
 // The command as a user meets it: arguments in, exit status, standard output and standard error out.
 
-namespace sextant {
+namespace sextant::command_test {
 namespace {
 
 struct Finished {
@@ -1539,4 +1539,4 @@ TEST_F(Command, EveryOptionIsInEachCompletionAndInTheManual) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::command_test

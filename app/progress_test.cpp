@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sextant {
+namespace sextant::progress_test {
 namespace {
 
 PropertyResult result_with(Verdict verdict, Level level = Level::law) {
@@ -51,4 +51,4 @@ TEST(Progress, CountsThePropertiesThatApply) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::progress_test

@@ -17,7 +17,7 @@
 
 // The attack's own truth against numbers that others computed, or that a hand can; and that a wrong bit is found.
 
-namespace sextant::attack {
+namespace sextant::attack::attack_test {
 namespace {
 
 constexpr Dtype floating[] = {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16};
@@ -413,4 +413,4 @@ TEST(Command, FindsWhatIsPlantedAndRefusesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sextant::attack
+}  // namespace sextant::attack::attack_test

@@ -43,7 +43,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
-namespace sextant {
+namespace sextant::allocation_test {
 namespace {
 
 // What `call` allocates once it has run before, so that the threads are there.
@@ -105,6 +105,6 @@ TEST(Allocation, NoRotationAllocates) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::allocation_test
 
 #endif

@@ -28,7 +28,7 @@
 // Whatever floating-point environment callers come with, encoders give the bits that they give in the default one, and
 // leave it as it was.
 
-namespace sextant {
+namespace sextant::environment_test {
 namespace {
 
 Spec spec_of(const std::string& text) { return parse_spec(text); }
@@ -251,4 +251,4 @@ TEST(StandardArithmetic, ReachesThreadsThatBeganInAnotherEnvironment) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::environment_test

@@ -15,7 +15,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant {
+namespace sextant::catalogue_test {
 namespace {
 
 std::set<std::string> violated(const Subject& subject, const Spec& spec) {
@@ -198,4 +198,4 @@ TEST(Mutants, HaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::catalogue_test

@@ -9,7 +9,7 @@
 #include "properties/mutants/mutant.hpp"
 #include "subjects/builtin.hpp"
 
-namespace sextant {
+namespace sextant::extrapolation_test {
 namespace {
 
 PropertyResult extrapolation_of(const Subject& subject, const std::string& spec) {
@@ -112,4 +112,4 @@ TEST(BelowClaim, SaysWhichPositionsAreTaken) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::extrapolation_test

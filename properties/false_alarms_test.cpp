@@ -23,7 +23,7 @@
 
 // What honest implementations do and must not be convicted of, nor asked about.
 
-namespace sextant {
+namespace sextant::false_alarms_test {
 namespace {
 
 std::map<std::string, PropertyResult> audited(const Subject& subject, const Spec& spec, AuditOptions options = {}) {
@@ -443,4 +443,4 @@ TEST(FalseAlarms, CallsOfManyHeadsFitIntoMemory) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::false_alarms_test

@@ -6,7 +6,7 @@
 #include "properties/engine/engine.hpp"
 #include "properties/mutants/mutant.hpp"
 
-namespace sextant {
+namespace sextant::history_test {
 namespace {
 
 PropertyResult history_of(std::string_view name) {
@@ -40,4 +40,4 @@ TEST(History, NamesTheEarlierCall) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::history_test

@@ -8,7 +8,7 @@
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
 
-namespace sextant {
+namespace sextant::recipe_identity_test {
 namespace {
 
 constexpr Amount small{.values = std::int64_t{1} << 16, .cases = 40, .largest_call = 4096};
@@ -87,4 +87,4 @@ TEST(RecipeIdentity, ATokenIsReplayedWithTheRecipe) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::recipe_identity_test

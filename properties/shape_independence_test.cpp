@@ -13,7 +13,7 @@
 
 // What is wrong in calls of one shape only.
 
-namespace sextant {
+namespace sextant::shape_independence_test {
 namespace {
 
 PropertyResult result_of(const std::string& property, const Edited::Edit& edit, const std::string& spec) {
@@ -188,4 +188,4 @@ TEST(ShapeIndependence, DoesNotApplyWhereTheLengthOfACallCounts) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::shape_independence_test

@@ -5,7 +5,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant {
+namespace sextant::shared_answers_test {
 namespace {
 
 // How often the encoder is called when it is judged by these properties, all of which hold.
@@ -44,4 +44,4 @@ TEST(SharedAnswers, OneAnswerServesEveryLawThatJudgesIt) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::shared_answers_test

@@ -11,7 +11,7 @@
 #include "properties/mutants/local_fault.hpp"
 #include "properties/mutants/mutant.hpp"
 
-namespace sextant {
+namespace sextant::siblings_test {
 namespace {
 
 const Spec rope = parse_spec(R"({"encoding":"rope","head_dim":8,"max_position":512})");
@@ -144,4 +144,4 @@ TEST(Siblings, ThreadsAreAskedAtOnceWhereTheyArePromised) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::siblings_test

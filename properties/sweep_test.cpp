@@ -15,7 +15,7 @@
 
 // Accuracy compares every value: what is wrong at one place alone is found there.
 
-namespace sextant {
+namespace sextant::sweep_test {
 namespace {
 
 PropertyResult accuracy_of(const Edited::Edit& edit, const Spec& spec, Profile profile = Profile::standard) {
@@ -396,4 +396,4 @@ TEST(Sweep, TellsTheCoordinateUpToWhichALawHolds) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sweep_test

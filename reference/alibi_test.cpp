@@ -6,7 +6,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::alibi_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -171,4 +171,4 @@ TEST(AlibiReference, KeyIndexDiffersFromTheDistanceByOneConstantInEachRow) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::alibi_test

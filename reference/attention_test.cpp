@@ -6,7 +6,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::attention_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -184,4 +184,4 @@ TEST(AttentionReference, RefusesOtherExtents) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::attention_test

@@ -6,7 +6,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::binary_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -37,4 +37,4 @@ TEST(BinaryReference, HasNoOtherPositionsOrChannels) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::binary_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace sextant::reference {
+namespace sextant::reference::cephes_test {
 namespace {
 
 float value_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -75,4 +75,4 @@ TEST(Cephes, IsOddAndEven) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::cephes_test

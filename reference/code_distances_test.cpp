@@ -7,7 +7,7 @@
 
 #include "reference/frequency.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::code_distances_test {
 namespace {
 
 struct Frequencies {
@@ -101,4 +101,4 @@ TEST(CodeDistances, RefuseWhatTheyCannotCompare) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::code_distances_test

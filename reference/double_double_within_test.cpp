@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace sextant::reference {
+namespace sextant::reference::double_double_within_test {
 namespace {
 
 constexpr Precision precision{2400};  // holds sums and products of doubles of any size exactly
@@ -84,4 +84,4 @@ TEST(DoubleDoubleWithin, OfAnEnclosureHoldsIt) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::double_double_within_test

@@ -8,7 +8,7 @@
 
 #include "reference/work_limit.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::enclosure_test {
 namespace {
 
 constexpr Precision p128{128};
@@ -133,4 +133,4 @@ TEST(WorkLimit, StopsWhatGoesOnAndCountsAlike) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::enclosure_test

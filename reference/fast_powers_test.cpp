@@ -6,7 +6,7 @@
 
 #include "reference/xpos.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::fast_powers_test {
 namespace {
 
 constexpr std::int64_t pairs_count = 16;
@@ -67,4 +67,4 @@ TEST(FastPowers, RefusePositionsOutsideTheirDomain) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::fast_powers_test

@@ -9,7 +9,7 @@
 
 #include "reference/frequency.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::fast_rotations_test {
 namespace {
 
 struct Setting {
@@ -272,4 +272,4 @@ TEST(FastRotations, APlantedFaultIsSeen) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::fast_rotations_test

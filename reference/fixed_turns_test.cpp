@@ -10,7 +10,7 @@
 
 #include "reference/frequency.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::fixed_turns_test {
 namespace {
 
 std::uint64_t upper(Phase phase) { return static_cast<std::uint64_t>(phase >> 64); }
@@ -130,4 +130,4 @@ TEST(FixedTurns, AWideEnclosureIsRefused) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::fixed_turns_test

@@ -20,7 +20,7 @@
 // random encodings and arguments, special ones among them. At each: the two enclosures meet; those of two precisions
 // meet; and the width is below what the precision and the function's condition allow.
 
-namespace sextant::reference {
+namespace sextant::reference::flint_functions_test {
 namespace {
 
 struct Question {
@@ -420,4 +420,4 @@ TEST(FlintFunctions, APlantedFaultIsSeen) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::flint_functions_test

@@ -11,7 +11,7 @@
 // two must overlap, and the narrower of them lie in the wider one's reach. SEXTANT_TEST_MULTIPLIER scales the number of
 // points; 100 makes it a million.
 
-namespace sextant::reference {
+namespace sextant::reference::flint_test {
 namespace {
 
 struct SineAndCosine {
@@ -72,4 +72,4 @@ TEST(Flint, APlantedFaultIsSeen) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::flint_test

@@ -10,7 +10,7 @@
 #include "lib/spec/presets.hpp"
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::fourier_test {
 namespace {
 
 Fourier preset(const char* name) { return std::get<Fourier>(parse_spec(preset_named(name)->json).encoding); }
@@ -146,4 +146,4 @@ TEST(FourierReference, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::fourier_test

@@ -4,7 +4,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::integer_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -24,4 +24,4 @@ TEST(IntegerReference, NormalisedRunsFromZeroToOne) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::integer_test

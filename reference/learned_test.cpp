@@ -6,7 +6,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::learned_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -24,4 +24,4 @@ TEST(LearnedReference, IsTheRowOfTheWeight) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::learned_test

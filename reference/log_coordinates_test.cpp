@@ -4,7 +4,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::log_coordinates_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -32,4 +32,4 @@ TEST(LogCoordinatesReference, WholeValuesArePoints) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::log_coordinates_test

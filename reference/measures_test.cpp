@@ -6,7 +6,7 @@
 
 #include "lib/numeric/ulp.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::measures_test {
 namespace {
 
 constexpr Precision precision{192};
@@ -75,4 +75,4 @@ TEST(Measures, OfNaNAndInfinity) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::measures_test

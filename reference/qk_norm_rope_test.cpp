@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-namespace sextant::reference {
+namespace sextant::reference::qk_norm_rope_test {
 namespace {
 
 QkNormRope encoding(double epsilon, double weight_offset) {
@@ -57,4 +57,4 @@ TEST(HeadNorm, HugeNumbersDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::qk_norm_rope_test

@@ -15,7 +15,7 @@
 
 // What libraries computed, bit for bit, against the recipes that say whose arithmetic they are: ci/recipes/measure.
 
-namespace sextant::reference {
+namespace sextant::reference::recipe_libraries_test {
 namespace {
 
 using nlohmann::json;
@@ -71,4 +71,4 @@ TEST(Libraries, HaveTheBitsOfTheirRecipes) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::recipe_libraries_test

@@ -9,7 +9,7 @@
 
 #include "lib/spec/alibi.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::recipe_test {
 namespace {
 
 // A float32 (or bfloat16, ...) whose every operation is MPFR's, correctly rounded at that many bits: an emulation of
@@ -291,4 +291,4 @@ TEST(Recipe, NamesAreUnique) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::recipe_test

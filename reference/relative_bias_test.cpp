@@ -9,7 +9,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::relative_bias_test {
 namespace {
 
 using boost::multiprecision::cpp_int;
@@ -256,4 +256,4 @@ TEST(RelativeBiasReference, TheBiasIsTheBucketsWeight) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::relative_bias_test

@@ -8,7 +8,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::rope_nd_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -195,4 +195,4 @@ TEST(RopeNdReference, NeedsOneCoordinatePerAxis) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::rope_nd_test

@@ -7,7 +7,7 @@
 #include "lib/spec/spec.hpp"
 #include "reference/rope.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::rope_scaling_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -276,4 +276,4 @@ TEST(RopeScalingReference, DoublingsRoundLengthsUp) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::rope_scaling_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sextant::reference {
+namespace sextant::reference::rope_test {
 namespace {
 
 Rope with(std::int64_t head_dim, std::int64_t rotary_dim) {
@@ -58,4 +58,4 @@ TEST(RopeReference, FrequenciesAreThoseOfTheRotatedWidthOrOfTheFullHead) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::rope_test

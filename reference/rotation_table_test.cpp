@@ -7,7 +7,7 @@
 
 #include "reference/rounding.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::rotation_table_test {
 namespace {
 
 struct Setting {
@@ -57,4 +57,4 @@ INSTANTIATE_TEST_SUITE_P(Settings, Table,
                          });
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::rotation_table_test

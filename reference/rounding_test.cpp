@@ -7,7 +7,7 @@
 
 #include "lib/numeric/ulp.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::rounding_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -65,4 +65,4 @@ TEST(Rounding, UlpOverABinadeBorderIsAnInterval) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::rounding_test

@@ -6,7 +6,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::sinusoidal_2d_test {
 namespace {
 
 Sinusoidal2d mae() {
@@ -75,4 +75,4 @@ TEST(Sinusoidal2dReference, OverlapsItselfAtAHigherPrecisionAndHasNoOtherChannel
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::sinusoidal_2d_test

@@ -9,7 +9,7 @@
 #include "lib/spec/presets.hpp"
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::sinusoidal_nd_test {
 namespace {
 
 SinusoidalNd preset(const char* name) { return std::get<SinusoidalNd>(parse_spec(preset_named(name)->json).encoding); }
@@ -112,4 +112,4 @@ TEST(SinusoidalNdReference, OverlapsItselfAtAHigherPrecision) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::sinusoidal_nd_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-namespace sextant::reference {
+namespace sextant::reference::sinusoidal_test {
 namespace {
 
 Sinusoidal with(std::int64_t dim, double base) {
@@ -124,4 +124,4 @@ TEST(SinusoidalReference, AnyShiftDividesTheExponent) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::sinusoidal_test

@@ -6,7 +6,7 @@
 
 #include "reference/recipe.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::stages_test {
 namespace {
 
 constexpr Precision precision{192};
@@ -84,4 +84,4 @@ TEST(Stages, AreExactGivenWhatCameBefore) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::stages_test

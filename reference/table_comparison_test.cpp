@@ -12,7 +12,7 @@
 #include "reference/rotation_table.hpp"
 #include "reference/rounding.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::table_comparison_test {
 namespace {
 
 struct Setting {
@@ -157,4 +157,4 @@ TEST(TableComparison, RefusesATableOfAnotherShape) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::table_comparison_test

@@ -10,7 +10,7 @@
 // The two tiers against each other at random (encoding, position, pair): SEXTANT_TEST_MULTIPLIER=1000 makes the points
 // ten million.
 
-namespace sextant::reference {
+namespace sextant::reference::tiers_test {
 namespace {
 
 constexpr Precision precision{256};  // narrower by far than the fast tier's bound at any position
@@ -89,4 +89,4 @@ TEST(Tiers, APlantedFaultIsSeen) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::tiers_test

@@ -10,7 +10,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "reference/rounding.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::wide_value_test {
 namespace {
 
 constexpr Precision precision{256};
@@ -136,4 +136,4 @@ TEST(WideValue, OfADoubleDoubleMeetsItsErrorsReach) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::wide_value_test

@@ -10,7 +10,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::window_bias_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -74,4 +74,4 @@ TEST(WindowBiasReference, ReadsTheWeight) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::window_bias_test

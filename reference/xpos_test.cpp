@@ -4,7 +4,7 @@
 
 #include "reference/decimal.hpp"
 
-namespace sextant::reference {
+namespace sextant::reference::xpos_test {
 namespace {
 
 constexpr Precision precision{128};
@@ -129,4 +129,4 @@ TEST(XposReference, PartialRotaryScalesByTheRotatedWidth) {
 }
 
 }  // namespace
-}  // namespace sextant::reference
+}  // namespace sextant::reference::xpos_test

@@ -4,7 +4,7 @@
 
 #include "reports/sample_test.hpp"
 
-namespace sextant {
+namespace sextant::compare_test {
 namespace {
 
 Report good() {
@@ -148,4 +148,4 @@ TEST(Compare, ABaselineOnlyTightens) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::compare_test

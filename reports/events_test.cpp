@@ -19,7 +19,7 @@
 #include "reports/terminal.hpp"
 #include "reports/write.hpp"
 
-namespace sextant {
+namespace sextant::events_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -245,4 +245,4 @@ TEST(Partial, KeepsWhatWasFoundInItsStatus) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::events_test

@@ -20,7 +20,7 @@
 // infinity, a path that is not ASCII, markup and control characters. After reading the difference: SEXTANT_APPROVE=1
 // build/bin/reports_test.
 
-namespace sextant {
+namespace sextant::golden_test {
 namespace {
 
 void expect_golden(const std::string& name, const std::string& text) {
@@ -103,4 +103,4 @@ TEST(Headline, SaysTheGoodAndTheEmpty) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::golden_test

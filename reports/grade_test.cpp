@@ -6,7 +6,7 @@
 
 #include "reports/sample_test.hpp"
 
-namespace sextant {
+namespace sextant::grade_test {
 namespace {
 
 using nlohmann::json;
@@ -111,4 +111,4 @@ TEST(Grade, AnErrorIsALineToo) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::grade_test

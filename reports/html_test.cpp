@@ -12,7 +12,7 @@
 #include "reports/sample_test.hpp"
 #include "reports/terminal.hpp"
 
-namespace sextant {
+namespace sextant::html_test {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -148,4 +148,4 @@ TEST(Base64, IsThatOfTheStandard) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::html_test

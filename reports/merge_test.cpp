@@ -11,7 +11,7 @@
 #include "reports/read_json.hpp"
 #include "reports/sample_test.hpp"
 
-namespace sextant {
+namespace sextant::merge_test {
 namespace {
 
 // The sample as an engine would have found it: no simplest counterexample is worse than the worst.
@@ -108,4 +108,4 @@ TEST(Merge, RefusesWhatDoesNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::merge_test

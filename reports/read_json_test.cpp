@@ -8,7 +8,7 @@
 #include "reports/json.hpp"
 #include "reports/sample_test.hpp"
 
-namespace sextant {
+namespace sextant::read_json_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -71,4 +71,4 @@ TEST(ReadJson, NamesTheFile) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::read_json_test

@@ -4,7 +4,7 @@
 
 #include "reports/sample_test.hpp"
 
-namespace sextant {
+namespace sextant::same_run_test {
 namespace {
 
 TEST(SameRun, NamesEachFieldOfASpecThatDiffersWithBothValues) {
@@ -30,4 +30,4 @@ TEST(SameRun, TellsAllThatDiffersAndOfCommandsWhereNothingElseDoes) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::same_run_test

@@ -8,7 +8,7 @@
 
 // The requirements of SARIF 2.1.0 (OASIS) on the objects that the writer makes; section numbers are the standard's.
 
-namespace sextant {
+namespace sextant::sarif_test {
 namespace {
 
 using nlohmann::json;
@@ -67,4 +67,4 @@ TEST(Sarif, AFindingTellsTheCause) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sarif_test

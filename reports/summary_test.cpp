@@ -4,7 +4,7 @@
 
 #include "reports/sample_test.hpp"
 
-namespace sextant {
+namespace sextant::summary_test {
 namespace {
 
 // Of a report whose accuracy is violated beyond this position.
@@ -56,4 +56,4 @@ TEST(Summary, NamesNoClassWhereAViolatedClaimHasNone) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::summary_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sextant {
+namespace sextant::text_test {
 namespace {
 
 TEST(Printable, KeepsTextAndReplacesTheRest) {
@@ -21,4 +21,4 @@ TEST(Wrapped, BreaksAtSpacesAndIndentsTheRest) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::text_test

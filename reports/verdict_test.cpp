@@ -6,7 +6,7 @@
 
 #include "properties/verdict/diagnosis.hpp"
 
-namespace sextant {
+namespace sextant::verdict_test {
 namespace {
 
 int status(std::vector<std::pair<Verdict, Level>> verdicts, Strictness strictness = Strictness::lenient) {
@@ -76,4 +76,4 @@ TEST(ExitStatus, AdviceCountsOnlyWhenStrict) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::verdict_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace sextant {
+namespace sextant::write_test {
 namespace {
 
 class Write : public testing::Test {
@@ -54,4 +54,4 @@ TEST_F(Write, LeavesNothingHalfWritten) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::write_test

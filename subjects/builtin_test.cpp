@@ -12,7 +12,7 @@
 #include "subjects/equally_spaced.hpp"
 #include "subjects/operations.hpp"
 
-namespace sextant {
+namespace sextant::builtin_test {
 namespace {
 
 Tensor counted(const Spec& spec, std::vector<std::int64_t> shape) {
@@ -204,4 +204,4 @@ TEST(BuiltinSubject, NamesWhatItRefuses) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::builtin_test

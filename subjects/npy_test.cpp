@@ -6,7 +6,7 @@
 
 #include "subjects/written_arrays_test.hpp"
 
-namespace sextant {
+namespace sextant::npy_test {
 namespace {
 
 using written::counting;
@@ -87,4 +87,4 @@ TEST(Npy, RefusesBytesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::npy_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sextant {
+namespace sextant::operations_test {
 namespace {
 
 // Replies with what it is told, and remembers what it was asked.
@@ -188,4 +188,4 @@ TEST(Operations, ResetIsOptional) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::operations_test

@@ -16,7 +16,7 @@
 #include "subjects/operations.hpp"
 #include "subjects/unusable.hpp"
 
-namespace sextant {
+namespace sextant::plugin_test {
 namespace {
 
 // DLPack 1.x, dlpack.h: DLTensor on a machine whose pointers have 64 bits.
@@ -339,4 +339,4 @@ TEST(PluginHeader, CompilesAsCAndAsCxx) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::plugin_test

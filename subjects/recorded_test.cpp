@@ -16,7 +16,7 @@
 #include "subjects/safetensors.hpp"
 #include "subjects/written_arrays_test.hpp"
 
-namespace sextant {
+namespace sextant::recorded_test {
 namespace {
 
 using written::elements;
@@ -415,4 +415,4 @@ TEST_F(Recorded, KnowsNoTableOfAnotherWidth) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::recorded_test

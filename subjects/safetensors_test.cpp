@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-namespace sextant {
+namespace sextant::safetensors_test {
 namespace {
 
 constexpr std::uint64_t roomy = 1 << 20;
@@ -109,4 +109,4 @@ TEST(Safetensors, SurvivesMutatedBlobs) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::safetensors_test

@@ -10,7 +10,7 @@
 #include "subjects/operations.hpp"
 #include "subjects/worker.hpp"
 
-namespace sextant {
+namespace sextant::sextant_worker_test {
 namespace {
 
 using sextant_worker::Json;
@@ -67,4 +67,4 @@ TEST(WorkerHeader, ArraysAreReadAsWhatTheyHold) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sextant_worker_test

@@ -7,7 +7,7 @@
 #include "subjects/array_file.hpp"
 #include "subjects/safetensors.hpp"
 
-namespace sextant {
+namespace sextant::table_file_test {
 namespace {
 
 class TableFiles : public testing::Test {
@@ -83,4 +83,4 @@ TEST_F(TableFiles, RefusesNamesAndPlacesItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::table_file_test

@@ -8,7 +8,7 @@
 #include "subjects/function.hpp"
 #include "subjects/operations.hpp"
 
-namespace sextant {
+namespace sextant::table_order_test {
 namespace {
 
 const Spec spec = parse_spec(R"({"encoding":"rotary_table","head_dim":6,"rope_theta":100})");
@@ -72,4 +72,4 @@ TEST(TableOrder, OurEncoderAnswersUnderTheClaimsLength) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::table_order_test

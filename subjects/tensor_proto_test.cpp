@@ -7,7 +7,7 @@
 
 #include "subjects/written_arrays_test.hpp"
 
-namespace sextant {
+namespace sextant::tensor_proto_test {
 namespace {
 
 using written::counting;
@@ -157,4 +157,4 @@ TEST(TensorProto, KeepsATypeThatIsNotReadByItsNumber) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::tensor_proto_test

@@ -11,7 +11,7 @@
 #include "subjects/array_file.hpp"
 #include "subjects/written_arrays_test.hpp"
 
-namespace sextant {
+namespace sextant::torch_pickle_test {
 namespace {
 
 using namespace std::string_literals;
@@ -108,4 +108,4 @@ RC_GTEST_FIXTURE_PROP(TorchFile, IsReadOrRefusedWhateverItsPickleSays, ()) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::torch_pickle_test

@@ -14,7 +14,7 @@
 #include "subjects/python.hpp"
 #include "subjects/unusable.hpp"
 
-namespace sextant {
+namespace sextant::worker_test {
 namespace {
 
 // Python subjects of all manners, each in a file of its own for the length of a test.
@@ -629,4 +629,4 @@ TEST_F(ForkedWorker, NothingIsLeftOfASessionOrItsServer) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::worker_test

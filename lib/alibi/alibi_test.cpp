@@ -13,7 +13,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/alibi.hpp"
 
-namespace sextant {
+namespace sextant::alibi_test {
 namespace {
 
 void expect_truth(const Alibi& encoding, const std::vector<std::int64_t>& queries,
@@ -166,4 +166,4 @@ TEST(AlibiEncoder, RefusesWhatItDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::alibi_test

@@ -19,7 +19,7 @@
 // the oracle, and every other row against the row of its slope. AlibiEncoder.EverySlopeEqualsTheOracle says that a head
 // has the slope that it should have.
 
-namespace sextant {
+namespace sextant::alibi_sweep_test {
 namespace {
 
 constexpr std::int64_t distances = 4096;
@@ -165,4 +165,4 @@ TEST_P(AlibiSweepOn, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::alibi_sweep_test

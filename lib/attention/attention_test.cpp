@@ -17,7 +17,7 @@
 #include "reference/rope_nd.hpp"
 #include "reference/xpos.hpp"
 
-namespace sextant {
+namespace sextant::attention_test {
 namespace {
 
 using reference::Enclosure;
@@ -387,4 +387,4 @@ TEST(DotProductAttention, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::attention_test

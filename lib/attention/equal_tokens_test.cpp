@@ -18,7 +18,7 @@
 // "The dog chased another dog": tokens 1 and 4 have the same embedding. Attention without positions is blind to order
 // (Vaswani et al. 2017, section 3.5), so that it gives both the same; each encoding must tell them apart.
 
-namespace sextant {
+namespace sextant::attention_equal_tokens_test {
 namespace {
 
 constexpr std::int64_t tokens = 5;
@@ -117,4 +117,4 @@ TEST(EqualTokens, AreToldApartByEachRotationAndBias) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::attention_equal_tokens_test

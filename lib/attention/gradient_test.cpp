@@ -6,7 +6,7 @@
 #include "lib/attention/attention.hpp"
 #include "lib/kernels/truth_test.hpp"
 
-namespace sextant {
+namespace sextant::attention_gradient_test {
 namespace {
 
 // Of sum_i grad_i attend(inputs)_i, by the quotient of differences.
@@ -70,4 +70,4 @@ TEST(AttentionBackward, IsTheQuotientOfDifferences) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::attention_gradient_test

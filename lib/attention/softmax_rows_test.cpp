@@ -11,7 +11,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "lib/numeric/ulp.hpp"
 
-namespace sextant {
+namespace sextant::attention_softmax_rows_test {
 namespace {
 
 // Each test runs on every target that this machine has, named in its id.
@@ -151,4 +151,4 @@ TEST_P(SoftmaxRowsOn, NaNStaysForGood) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::attention_softmax_rows_test

@@ -10,7 +10,7 @@
 
 // Steps and padding against whole calls, whose own tests are attention_test.cpp's.
 
-namespace sextant {
+namespace sextant::attention_steps_test {
 namespace {
 
 constexpr std::int64_t batch = 2;
@@ -172,4 +172,4 @@ TEST(AttentionSteps, RefuseSequencesOutsideOfTheirKeys) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::attention_steps_test

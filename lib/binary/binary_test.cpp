@@ -10,7 +10,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/binary.hpp"
 
-namespace sextant {
+namespace sextant::binary_test {
 namespace {
 
 void expect_truth(const Binary& encoding, const std::vector<std::int64_t>& positions) {
@@ -66,4 +66,4 @@ TEST(BinaryEncoder, WhatIsRefusedIsNotBegun) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::binary_test

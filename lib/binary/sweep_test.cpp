@@ -11,7 +11,7 @@
 // Every position that a code of up to 16 digits has, and those around each power of two in the longest code, in all
 // dtypes.
 
-namespace sextant {
+namespace sextant::binary_sweep_test {
 namespace {
 
 std::vector<std::int64_t> below(std::int64_t end) {
@@ -61,4 +61,4 @@ TEST(BinarySweep, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::binary_sweep_test

@@ -13,7 +13,7 @@
 // Tables so large that they are written past the caches have the bits of their parts, which are not, and touch nothing
 // else, at every alignment of their rows.
 
-namespace sextant {
+namespace sextant::encoders_streamed_tables_test {
 namespace {
 
 class StreamedTablesOn : public OnEveryTarget {};
@@ -144,4 +144,4 @@ TEST_P(StreamedTablesOn, RelativeBias) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::encoders_streamed_tables_test

@@ -11,7 +11,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/fourier.hpp"
 
-namespace sextant {
+namespace sextant::fourier_test {
 namespace {
 
 Tensor features(const FourierEncoder& encoder, const Fourier& encoding, const std::vector<std::int64_t>& positions,
@@ -162,4 +162,4 @@ TEST(FourierEncoder, WritesItsRowsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::fourier_test

@@ -10,7 +10,7 @@
 
 // Many places of each kind, on every instruction set.
 
-namespace sextant {
+namespace sextant::fourier_sweep_test {
 namespace {
 
 class FourierSweepOn : public OnEveryTarget {};
@@ -33,4 +33,4 @@ TEST_P(FourierSweepOn, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::fourier_sweep_test

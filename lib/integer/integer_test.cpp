@@ -11,7 +11,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/integer.hpp"
 
-namespace sextant {
+namespace sextant::integer_test {
 namespace {
 
 void expect_truth(const Integer& encoding, std::int64_t max_position, const std::vector<std::int64_t>& positions) {
@@ -85,4 +85,4 @@ TEST(IntegerEncoder, WritesItsRowsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::integer_test

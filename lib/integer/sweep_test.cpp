@@ -10,7 +10,7 @@
 
 // Every position within 131072 of zero as it is, and every position of a claim where it is normalised, in all dtypes.
 
-namespace sextant {
+namespace sextant::integer_sweep_test {
 namespace {
 
 std::vector<std::int64_t> from_to(std::int64_t first, std::int64_t end) {
@@ -57,4 +57,4 @@ TEST(IntegerSweep, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::integer_sweep_test

@@ -13,7 +13,7 @@
 // library's (turns.hpp, geometric_rotations.cpp), against MPFR, over the arguments that occur. A library that fails
 // this cannot be built upon.
 
-namespace sextant {
+namespace sextant::kernels_assumed_bounds_test {
 namespace {
 
 // A number of MPFR's, far more precise than what is judged.
@@ -231,4 +231,4 @@ TEST(AssumedOfTheCLibrary, LogarithmAndExponentialAreWithinTwoUlps) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_assumed_bounds_test

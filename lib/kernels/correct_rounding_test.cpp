@@ -11,7 +11,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "lib/numeric/ulp.hpp"
 
-namespace sextant {
+namespace sextant::kernels_correct_rounding_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -105,4 +105,4 @@ TEST(CorrectRounding, ThreadsMayStartTogether) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_correct_rounding_test

@@ -11,7 +11,7 @@
 #include "lib/kernels/target_test.hpp"
 #include "lib/numeric/tensor.hpp"
 
-namespace sextant {
+namespace sextant::kernels_exact_columns_test {
 namespace {
 
 class ExactColumnsOn : public OnEveryTarget {};
@@ -100,4 +100,4 @@ TEST_P(ExactColumnsOn, SaysWhatItLost) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_exact_columns_test

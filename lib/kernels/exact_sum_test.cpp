@@ -10,7 +10,7 @@
 
 #include "lib/kernels/truth_test.hpp"
 
-namespace sextant {
+namespace sextant::kernels_exact_sum_test {
 namespace {
 
 double sum_of(const std::vector<double>& terms, Dtype dtype = Dtype::float64) {
@@ -79,4 +79,4 @@ TEST(ExactSum, ZerosInfinitiesAndNaN) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_exact_sum_test

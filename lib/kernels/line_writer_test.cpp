@@ -9,7 +9,7 @@
 #include "lib/kernels/guard_page_test.hpp"
 #include "lib/kernels/target_test.hpp"
 
-namespace sextant {
+namespace sextant::kernels_line_writer_test {
 namespace {
 
 class LineWriterOn : public OnEveryTarget {};
@@ -43,4 +43,4 @@ TEST_P(LineWriterOn, WritesWhatItIsGivenAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_line_writer_test

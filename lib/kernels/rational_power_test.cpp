@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-namespace sextant {
+namespace sextant::kernels_rational_power_test {
 namespace {
 
 TEST(RationalPower, IsToldWhereItIsRational) {
@@ -35,4 +35,4 @@ TEST(RationalPower, OfSquaresAndCubesIsTheirRoot) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_rational_power_test

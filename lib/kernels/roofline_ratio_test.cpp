@@ -4,7 +4,7 @@
 
 #include "lib/kernels/roofline_ratio_benchmark.hpp"
 
-namespace sextant {
+namespace sextant::kernels_roofline_ratio_test {
 namespace {
 
 std::vector<double> times(int count, double base, double step) {
@@ -43,4 +43,4 @@ TEST(RooflineRatio, AFewTimesTellNoVariation) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_roofline_ratio_test

@@ -7,7 +7,7 @@
 
 #include "lib/numeric/ulp.hpp"
 
-namespace sextant {
+namespace sextant::kernels_turns_test {
 namespace {
 
 TEST(Turns, PhasesAddUpModuloOneTurn) {
@@ -72,4 +72,4 @@ TEST(Turns, RefusesWhatIsOutsideItsDomain) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::kernels_turns_test

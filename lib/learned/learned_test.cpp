@@ -12,7 +12,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/learned.hpp"
 
-namespace sextant {
+namespace sextant::learned_test {
 namespace {
 
 TEST(LearnedEncoder, LooksRowsUpBitForBit) {
@@ -129,4 +129,4 @@ TEST(LearnedEncoder, WritesItsRowsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::learned_test

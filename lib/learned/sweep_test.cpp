@@ -9,7 +9,7 @@
 
 // Every row of a table of GPT-2's shape in small, and the gradient by it: the same bits on any number of threads.
 
-namespace sextant {
+namespace sextant::learned_sweep_test {
 namespace {
 
 constexpr Learned encoding{96, 1024};
@@ -56,4 +56,4 @@ TEST(LearnedSweep, GradientsHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::learned_sweep_test

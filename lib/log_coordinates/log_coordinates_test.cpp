@@ -14,7 +14,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/log_coordinates.hpp"
 
-namespace sextant {
+namespace sextant::log_coordinates_test {
 namespace {
 
 void expect_truth(const LogCoordinates& encoding, const std::vector<std::int64_t>& offsets) {
@@ -120,4 +120,4 @@ TEST(LogCoordinatesEncoder, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::log_coordinates_test

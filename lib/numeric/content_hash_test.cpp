@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace sextant {
+namespace sextant::numeric_content_hash_test {
 namespace {
 
 // The test vectors of draft-eastlake-fnv, appendix C.
@@ -29,4 +29,4 @@ TEST(ContentHash, TakesWordsAsUnits) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::numeric_content_hash_test

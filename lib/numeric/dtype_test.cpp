@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace sextant {
+namespace sextant::numeric_dtype_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -92,4 +92,4 @@ TEST(Dtype, RefusesInt64WhereAFloatIsMeant) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::numeric_dtype_test

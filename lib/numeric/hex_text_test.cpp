@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace sextant {
+namespace sextant::numeric_hex_text_test {
 namespace {
 
 TEST(HexText, IsTheNotationOfC) {
@@ -17,4 +17,4 @@ TEST(HexText, IsTheNotationOfC) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::numeric_hex_text_test

@@ -4,7 +4,7 @@
 
 #include "lib/numeric/environment_test.hpp"
 
-namespace sextant {
+namespace sextant::numeric_standard_arithmetic_test {
 namespace {
 
 TEST(StandardArithmetic, IsInForceWhileItLives) {
@@ -27,4 +27,4 @@ TEST(StandardArithmetic, IsInForceWhileItLives) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::numeric_standard_arithmetic_test

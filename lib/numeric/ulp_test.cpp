@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sextant {
+namespace sextant::numeric_ulp_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -89,4 +89,4 @@ TEST(Neighbours, OfANumberBetweenTwoValues) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::numeric_ulp_test

@@ -13,7 +13,7 @@
 #include "reference/qk_norm_rope.hpp"
 #include "reference/rope.hpp"
 
-namespace sextant {
+namespace sextant::qk_norm_rope_test {
 namespace {
 
 QkNormRope encoding_of(const char* json) { return std::get<QkNormRope>(parse_spec(json).encoding); }
@@ -169,4 +169,4 @@ TEST(QkNormRopeEncoder, EmptyCallsAreEmpty) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::qk_norm_rope_test

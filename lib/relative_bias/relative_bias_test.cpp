@@ -9,7 +9,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/relative_bias.hpp"
 
-namespace sextant {
+namespace sextant::relative_bias_test {
 namespace {
 
 const RelativeBias settings[] = {{32, 128, true},
@@ -170,4 +170,4 @@ TEST(RelativeBiasEncoder, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::relative_bias_test

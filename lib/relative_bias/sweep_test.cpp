@@ -20,7 +20,7 @@
 // on either side, so where the oracle gives both ends of a run of distances the run's bucket, it gives it throughout:
 // the oracle is asked at the ends of the encoder's runs.
 
-namespace sextant {
+namespace sextant::relative_bias_sweep_test {
 namespace {
 
 constexpr std::int64_t reach = 131072;
@@ -263,4 +263,4 @@ TEST(RelativeBiasSweep, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::relative_bias_sweep_test

@@ -13,7 +13,7 @@
 // Rounding::certified against the oracle, on every instruction set: every scaling rule, dtype, pairing, direction and
 // layout, by the exact tier.
 
-namespace sextant {
+namespace sextant::rope_certified_test {
 namespace {
 
 constexpr Dtype dtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
@@ -299,4 +299,4 @@ TEST_P(CertifiedRopeOn, MakesCanonicalNaNOfAny) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_certified_test

@@ -12,7 +12,7 @@
 #include "reference/enclosure.hpp"
 #include "reference/rope_scaling.hpp"
 
-namespace sextant {
+namespace sextant::rope_frequencies_test {
 namespace {
 
 using reference::Precision;
@@ -211,4 +211,4 @@ TEST(AttentionFactor, IsKnownToBeRationalWhereTheRootOfTheLogarithmsIs) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_frequencies_test

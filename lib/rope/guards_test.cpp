@@ -12,7 +12,7 @@
 // Both ends of every guard that decides which tier serves a pair: the limits of tiers/*-inl.h, the attention
 // factors and the magnitudes within which those and settle.cpp certify.
 
-namespace sextant {
+namespace sextant::rope_guards_test {
 namespace {
 
 constexpr std::int64_t head_dim = 128;
@@ -205,4 +205,4 @@ TEST_P(RopeGuardsOn, MagnitudesAtBothEndsOfDoubleDouble) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_guards_test

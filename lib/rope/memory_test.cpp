@@ -12,7 +12,7 @@
 // What the kernels touch: no byte outside the contract, for any width, tail, alignment and stride, and what they refuse
 // to touch.
 
-namespace sextant {
+namespace sextant::rope_memory_test {
 namespace {
 
 constexpr Dtype dtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
@@ -247,4 +247,4 @@ TEST(RopeMemory, RefusesByName) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_memory_test

@@ -13,7 +13,7 @@
 // hold: found among 2^31 values in float32 and 2^25 or more in each 16-bit type by comparing what it computes with what
 // is certified. In some one y is small beside the other, in some not.
 
-namespace sextant {
+namespace sextant::rope_quick_pairs_test {
 namespace {
 
 struct Case {
@@ -141,4 +141,4 @@ TEST_P(QuickPairsOn, OnePairThatIsLeftOpenDisturbsNoOther) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_quick_pairs_test

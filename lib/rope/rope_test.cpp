@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace sextant {
+namespace sextant::rope_test {
 namespace {
 
 Rope small() {
@@ -188,4 +188,4 @@ TEST(RopeEncoder, RefusesShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_test

@@ -13,7 +13,7 @@
 // Every position of 0 .. 131071 at head_dim 128: one digest for every instruction set and number of threads, and a
 // sample against the oracle. And a digest for each layout, pairing and scaling rule.
 
-namespace sextant {
+namespace sextant::rope_sweep_test {
 namespace {
 
 class RopeSweepOn : public OnEveryTarget {
@@ -112,4 +112,4 @@ TEST_P(RopeSweepOn, LayoutsAndRulesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_sweep_test

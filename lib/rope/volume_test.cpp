@@ -12,7 +12,7 @@
 // Values by the million against the oracle's fast tier, and its exact one for what that leaves open.
 // SEXTANT_TEST_MULTIPLIER=61 or more makes it every position of 0 .. 131071; else every 61st.
 
-namespace sextant {
+namespace sextant::rope_volume_test {
 namespace {
 
 using reference::DoubleDoubleWithin;
@@ -172,4 +172,4 @@ TEST(RopeTies, AFactorOfThreeHalvesTiesToEven) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_volume_test

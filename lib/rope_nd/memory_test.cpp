@@ -7,7 +7,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
 
-namespace sextant {
+namespace sextant::rope_nd_memory_test {
 namespace {
 
 RopeNd encoding_of(SectionOrder order, Pairing pairing) {
@@ -64,4 +64,4 @@ TEST(RopeNdMemory, RefusesViewsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_nd_memory_test

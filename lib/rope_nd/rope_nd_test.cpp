@@ -14,7 +14,7 @@
 #include "lib/rope/rope.hpp"
 #include "reference/rope_nd.hpp"
 
-namespace sextant {
+namespace sextant::rope_nd_test {
 namespace {
 
 using reference::Enclosure;
@@ -297,4 +297,4 @@ TEST(RopeNdEncoder, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_nd_test

@@ -13,7 +13,7 @@
 // Qwen2-VL's rotation in small: 1536 tokens, a third of them text, the rest the frames of a film, every pair, in all
 // dtypes.
 
-namespace sextant {
+namespace sextant::rope_nd_sweep_test {
 namespace {
 
 using reference::Enclosure;
@@ -140,4 +140,4 @@ TEST_P(RopeNdSweepOn, RotationsHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_nd_sweep_test

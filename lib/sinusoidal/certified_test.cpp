@@ -16,7 +16,7 @@
 
 // Certified tables against the oracle, which shares no arithmetic with them.
 
-namespace sextant {
+namespace sextant::sinusoidal_certified_test {
 namespace {
 
 using reference::Enclosure;
@@ -282,4 +282,4 @@ TEST_P(CertifiedSinusoidalOn, FastIsWithinItsBound) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_certified_test

@@ -9,7 +9,7 @@
 
 // Both ends of every guard that decides which tier serves a scale, in both overloads, where sines come nearest to 0.
 
-namespace sextant {
+namespace sextant::sinusoidal_guards_test {
 namespace {
 
 constexpr Dtype dtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
@@ -118,4 +118,4 @@ TEST_P(SinusoidalGuardsOn, CountsAndStepsBesideTheBlocks) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_guards_test

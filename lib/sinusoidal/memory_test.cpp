@@ -14,7 +14,7 @@
 
 // What an encoder reads and writes: the rows it is given and nothing else, for every width, tail, alignment and stride.
 
-namespace sextant {
+namespace sextant::sinusoidal_memory_test {
 namespace {
 
 class SinusoidalMemoryOn : public OnEveryTarget {};
@@ -193,4 +193,4 @@ TEST(SinusoidalEncoder, ARangeIsTheListOfItsPositions) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_memory_test

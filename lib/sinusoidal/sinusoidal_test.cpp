@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sextant {
+namespace sextant::sinusoidal_test {
 namespace {
 
 Sinusoidal small() {
@@ -148,4 +148,4 @@ TEST(SinusoidalEncoder, RefusesBadSpecs) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_test

@@ -9,7 +9,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/sinusoidal_2d.hpp"
 
-namespace sextant {
+namespace sextant::sinusoidal_2d_test {
 namespace {
 
 Sinusoidal2d grid(std::int64_t dim, std::int64_t height, std::int64_t width) {
@@ -101,4 +101,4 @@ TEST(Sinusoidal2dEncoder, WritesItsRowsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_2d_test

@@ -10,7 +10,7 @@
 
 // Every value of a 64 x 64 grid, dim 64, in both layouts, both orders of the axes and all dtypes.
 
-namespace sextant {
+namespace sextant::sinusoidal_2d_sweep_test {
 namespace {
 
 Sinusoidal2d grid(Layout layout, AxisOrder order) {
@@ -78,4 +78,4 @@ TEST_P(Sinusoidal2dSweepOn, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_2d_sweep_test

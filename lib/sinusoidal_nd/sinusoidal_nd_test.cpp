@@ -11,7 +11,7 @@
 #include "lib/sinusoidal_nd/specs_test.hpp"
 #include "reference/sinusoidal_nd.hpp"
 
-namespace sextant {
+namespace sextant::sinusoidal_nd_test {
 namespace {
 
 void expect_truth(const SinusoidalNd& encoding, const std::vector<std::int64_t>& positions) {
@@ -127,4 +127,4 @@ TEST(SinusoidalNdEncoder, WritesItsRowsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_nd_test

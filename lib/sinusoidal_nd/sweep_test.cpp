@@ -10,7 +10,7 @@
 
 // Every value of a grid of each kind, on every instruction set.
 
-namespace sextant {
+namespace sextant::sinusoidal_nd_sweep_test {
 namespace {
 
 class SinusoidalNdSweepOn : public OnEveryTarget {};
@@ -30,4 +30,4 @@ TEST_P(SinusoidalNdSweepOn, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::sinusoidal_nd_sweep_test

@@ -7,7 +7,7 @@
 
 #include "lib/spec/presets.hpp"
 
-namespace sextant {
+namespace sextant::spec_changed_fields_test {
 namespace {
 
 using Changes = std::vector<std::string>;
@@ -55,4 +55,4 @@ TEST(ChangedFields, AreNamedWithBothValues) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_changed_fields_test

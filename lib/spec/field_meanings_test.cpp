@@ -8,7 +8,7 @@
 
 #include "lib/spec/spec.hpp"
 
-namespace sextant {
+namespace sextant::spec_field_meanings_test {
 namespace {
 
 // Of an object and of its rope_scaling, by path.
@@ -75,4 +75,4 @@ TEST(FieldMeanings, EachFieldThatIsWrittenIsExplainedAndEachExplainedOneIsRead) 
 TEST(FieldMeanings, NothingIsSaidOfAnUnknownEncoding) { EXPECT_TRUE(fields_of_encoding("warp").empty()); }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_field_meanings_test

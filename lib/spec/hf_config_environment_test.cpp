@@ -6,7 +6,7 @@
 #include "lib/spec/hf_config.hpp"
 #include "lib/spec/spec.hpp"
 
-namespace sextant {
+namespace sextant::spec_hf_config_environment_test {
 namespace {
 
 // A ratio and a product of a config's numbers decide what it claims.
@@ -31,4 +31,4 @@ TEST(StandardArithmetic, ModelsConfigsAreReadInIt) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_hf_config_environment_test

@@ -8,7 +8,7 @@
 
 #include "lib/spec/presets.hpp"
 
-namespace sextant {
+namespace sextant::spec_hf_config_test {
 namespace {
 
 Rope rope_of(const char* json) { return std::get<Rope>(spec_from_hf_config(json).encoding); }
@@ -652,4 +652,4 @@ TEST(HfConfig, ServesAsManyPositionsAsTheRuleStretches) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_hf_config_test

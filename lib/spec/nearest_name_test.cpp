@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace sextant {
+namespace sextant::spec_nearest_name_test {
 namespace {
 
 constexpr std::array<std::string_view, 5> names{"accuracy", "bounds", "rope_theta", "llama-3-8b", "llama-3.1-8b"};
@@ -36,4 +36,4 @@ TEST(NearestName, IsNoneWhereNothingIsNear) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_nearest_name_test

@@ -7,7 +7,7 @@
 #include "lib/spec/refusal_test.hpp"
 #include "lib/spec/spec.hpp"
 
-namespace sextant {
+namespace sextant::spec_parse_test {
 namespace {
 
 TEST(ParseSpec, FillsDefaults) {
@@ -352,4 +352,4 @@ TEST(Channels, PassedThroughAreTheOthers) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_parse_test

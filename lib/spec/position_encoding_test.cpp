@@ -11,7 +11,7 @@
 
 #include "lib/spec/refusal_test.hpp"
 
-namespace sextant {
+namespace sextant::spec_position_encoding_test {
 namespace {
 
 struct Written {
@@ -889,4 +889,4 @@ TEST(AttentionSpec, GroupsQueryHeads) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_position_encoding_test

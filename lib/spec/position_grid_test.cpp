@@ -9,7 +9,7 @@
 #include "lib/spec/refusal_test.hpp"
 #include "lib/spec/sinusoidal.hpp"
 
-namespace sextant {
+namespace sextant::spec_position_grid_test {
 namespace {
 
 const std::string code = R"({"encoding":"sinusoidal","dim":8)";
@@ -157,4 +157,4 @@ TEST(TimestepFields, AnOddWidthIsPaddedWhereItIsConcatenated) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_position_grid_test

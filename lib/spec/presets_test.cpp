@@ -11,7 +11,7 @@
 #include "lib/spec/hf_config.hpp"
 #include "lib/spec/spec.hpp"
 
-namespace sextant {
+namespace sextant::spec_presets_test {
 namespace {
 
 // A preset of a published model, and the config.json that it was published with.
@@ -81,4 +81,4 @@ TEST(Presets, AreWhatTheirModelsConfigurationsSay) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_presets_test

@@ -7,7 +7,7 @@
 
 #include "lib/spec/spec.hpp"
 
-namespace sextant {
+namespace sextant::spec_qk_norm_rope_test {
 namespace {
 
 std::string with(const std::string& fields) { return R"({"encoding":"qk_norm_rope","head_dim":8)" + fields + "}"; }
@@ -41,4 +41,4 @@ TEST(QkNormRope, RefusesWhatItHasNot) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_qk_norm_rope_test

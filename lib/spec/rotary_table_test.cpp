@@ -4,7 +4,7 @@
 
 #include "lib/spec/spec.hpp"
 
-namespace sextant {
+namespace sextant::spec_rotary_table_test {
 namespace {
 
 TEST(RotaryTable, HasTheFieldsOfARopeThatAreOfItsFrequencies) {
@@ -45,4 +45,4 @@ TEST(RecordedClaim, IsThatOfACodeOrOfARopesTable) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::spec_rotary_table_test

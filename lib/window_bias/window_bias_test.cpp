@@ -15,7 +15,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "reference/window_bias.hpp"
 
-namespace sextant {
+namespace sextant::window_bias_test {
 namespace {
 
 const WindowBias settings[] = {{{7, 7}, ClassToken::none},    {{5, 7}, ClassToken::none},
@@ -147,4 +147,4 @@ TEST(WindowBiasEncoder, TablesHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::window_bias_test

@@ -6,7 +6,7 @@
 
 #include "lib/numeric/environment_test.hpp"
 
-namespace sextant {
+namespace sextant::xpos_geometric_rotations_test {
 namespace {
 
 // What turns pairs one by one has the same bits without an encoder around it.
@@ -24,4 +24,4 @@ TEST(StandardArithmetic, SingleTurnsAreMadeInIt) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::xpos_geometric_rotations_test

@@ -7,7 +7,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "lib/xpos/xpos.hpp"
 
-namespace sextant {
+namespace sextant::xpos_memory_test {
 namespace {
 
 Xpos encoding_of(Pairing pairing, Pairing output_pairing, double scale_base) {
@@ -53,4 +53,4 @@ TEST(XposMemory, RefusesViewsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::xpos_memory_test

@@ -10,7 +10,7 @@
 
 // 1024 positions, every pair, both roles, all dtypes.
 
-namespace sextant {
+namespace sextant::xpos_sweep_test {
 namespace {
 
 using reference::Enclosure;
@@ -98,4 +98,4 @@ TEST_P(XposSweepOn, RotationsHaveThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::xpos_sweep_test

@@ -15,7 +15,7 @@
 #include "lib/xpos/rotate_pairs.hpp"
 #include "reference/xpos.hpp"
 
-namespace sextant {
+namespace sextant::xpos_test {
 namespace {
 
 using reference::Enclosure;
@@ -334,4 +334,4 @@ TEST(XposEncoder, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::xpos_test

@@ -9,7 +9,7 @@
 
 // Gradients of attention and of tables: right ones are well inside their bounds, wrong ones outside.
 
-namespace sextant {
+namespace sextant::attention_gradient_test {
 namespace {
 
 PropertyResult result_of(const std::string& property, const Subject& subject, const Spec& spec) {
@@ -74,4 +74,4 @@ TEST(ScatterGradient, OfTheBuiltinEncodersHolds) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::attention_gradient_test

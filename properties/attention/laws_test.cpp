@@ -7,7 +7,7 @@
 #include "properties/engine/engine.hpp"
 #include "properties/mutants/mutant.hpp"
 
-namespace sextant {
+namespace sextant::attention_laws_test {
 namespace {
 
 // A mask that is off by one at one tile end of long calls alone.
@@ -26,4 +26,4 @@ TEST(CausalLeak, CutsLongCallsAtTheEndsOfTiles) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::attention_laws_test

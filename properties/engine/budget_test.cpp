@@ -7,7 +7,7 @@
 
 // Subjects that take a time of their own, on a clock that they alone advance: what an audit comes to, to the second.
 
-namespace sextant {
+namespace sextant::engine_budget_test {
 namespace {
 
 // What a subject takes, in seconds.
@@ -133,4 +133,4 @@ TEST(Budget, LeavesAQuickSubjectItsProfile) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::engine_budget_test

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace sextant {
+namespace sextant::engine_case_test {
 namespace {
 
 constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
@@ -94,4 +94,4 @@ TEST(CaseFields, ReachAsFarAsTheirRolesSay) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::engine_case_test

@@ -4,7 +4,7 @@
 
 #include "properties/catalogue.hpp"
 
-namespace sextant {
+namespace sextant::engine_cases_of_property_test {
 namespace {
 
 using Indices = std::vector<std::size_t>;
@@ -56,4 +56,4 @@ TEST(CasesOfProperty, AreASmallerAuditsAmongThoseOfALarger) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::engine_cases_of_property_test

@@ -17,7 +17,7 @@
 #include "subjects/operations.hpp"
 #include "subjects/unusable.hpp"
 
-namespace sextant {
+namespace sextant::engine_test {
 namespace {
 
 using reference::Certainty;
@@ -433,4 +433,4 @@ TEST(Engine, ProgressReachesItsTotal) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::engine_test

@@ -8,7 +8,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant {
+namespace sextant::engine_preflight_test {
 namespace {
 
 const Spec& claim() {
@@ -84,4 +84,4 @@ TEST(UnreadFields, AreThoseThatASubjectDoesNotName) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::engine_preflight_test

@@ -6,7 +6,7 @@
 #include "subjects/function.hpp"
 #include "subjects/operations.hpp"
 
-namespace sextant {
+namespace sextant::engine_typed_cases_test {
 namespace {
 
 // A stretch of at most four positions that ends within the claim.
@@ -84,4 +84,4 @@ TEST(TypedCases, ShrinkAndMeasureTheHorizonByTheirRoles) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::engine_typed_cases_test

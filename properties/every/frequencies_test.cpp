@@ -12,7 +12,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant {
+namespace sextant::every_frequencies_test {
 namespace {
 
 PropertyResult audited(const Subject& subject, const std::string& text) {
@@ -95,4 +95,4 @@ TEST(Frequencies, OfFloat16AreViolatedAndThoseOfTheRecipeThatRoundsThem) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::every_frequencies_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-namespace sextant::gen {
+namespace sextant::gen::gen_floats_test {
 namespace {
 
 constexpr std::array dtypes{Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16};
@@ -155,4 +155,4 @@ RC_GTEST_PROP(Floats, ShrinkingAlwaysEnds, ()) {
 }
 
 }  // namespace
-}  // namespace sextant::gen
+}  // namespace sextant::gen::gen_floats_test

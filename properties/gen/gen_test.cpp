@@ -15,7 +15,7 @@
 #include "properties/gen/shrink.hpp"
 #include "properties/gen/vectors.hpp"
 
-namespace sextant::gen {
+namespace sextant::gen::gen_test {
 namespace {
 
 std::vector<std::int64_t> draw(PositionRange range, int count) {
@@ -310,4 +310,4 @@ RC_GTEST_PROP(Cells, StayInTheClaim, ()) {
 }
 
 }  // namespace
-}  // namespace sextant::gen
+}  // namespace sextant::gen::gen_test

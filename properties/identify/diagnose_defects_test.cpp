@@ -12,7 +12,7 @@
 #include "properties/verdict/diagnosis.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant::identify {
+namespace sextant::identify::identify_diagnose_defects_test {
 namespace {
 
 constexpr std::int64_t half = 32;
@@ -162,4 +162,4 @@ TEST(DiagnosedDefect, RoundsTheTableOfA16BitClaim) {
 TEST(DiagnosedDefect, IsNoneOfARightOne) { EXPECT_EQ(said({}), "nothing"); }
 
 }  // namespace
-}  // namespace sextant::identify
+}  // namespace sextant::identify::identify_diagnose_defects_test

@@ -13,7 +13,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant::identify {
+namespace sextant::identify::identify_diagnose_inputs_test {
 namespace {
 
 using Change = std::function<void(Tensors& inputs)>;
@@ -278,4 +278,4 @@ TEST(DiagnosedInput, OfXposLengthsIsTheCallsStart) {
 }
 
 }  // namespace
-}  // namespace sextant::identify
+}  // namespace sextant::identify::identify_diagnose_inputs_test

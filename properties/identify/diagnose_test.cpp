@@ -17,7 +17,7 @@
 #include "subjects/operations.hpp"
 #include "subjects/recorded.hpp"
 
-namespace sextant::identify {
+namespace sextant::identify::identify_diagnose_test {
 namespace {
 
 // A mutant whose defect is a convention, and words that its diagnosis must have.
@@ -295,4 +295,4 @@ TEST(Diagnose, SaysNothingOfWhatIsRight) {
 }
 
 }  // namespace
-}  // namespace sextant::identify
+}  // namespace sextant::identify::identify_diagnose_test

@@ -14,7 +14,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant::identify {
+namespace sextant::identify::identify_families_test {
 namespace {
 
 using nlohmann::json;
@@ -278,4 +278,4 @@ std::string name_of_family(const testing::TestParamInfo<int>& info) { return fam
 INSTANTIATE_TEST_SUITE_P(Identify, Families, testing::Range(0, static_cast<int>(std::size(families))), name_of_family);
 
 }  // namespace
-}  // namespace sextant::identify
+}  // namespace sextant::identify::identify_families_test

@@ -17,7 +17,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant::identify {
+namespace sextant::identify::identify_test {
 namespace {
 
 class Draw {
@@ -309,4 +309,4 @@ TEST(RoundNumbers, AreThoseOfTheFewestDigits) {
 }
 
 }  // namespace
-}  // namespace sextant::identify
+}  // namespace sextant::identify::identify_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace sextant {
+namespace sextant::model_attention_budget_test {
 namespace {
 
 AttentionArithmetic arithmetic(const std::string& dtype, const std::string& evaluation) {
@@ -58,4 +58,4 @@ TEST(AttentionBudget, AResultOf16BitsIsRoundedOnce) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_attention_budget_test

@@ -13,7 +13,7 @@
 
 // The fast tier of attention against the exact one.
 
-namespace sextant {
+namespace sextant::model_attention_quick_test {
 namespace {
 
 using reference::Enclosure;
@@ -138,4 +138,4 @@ TEST(QuickAttention, ContainsTheTruthOfSteps) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_attention_quick_test

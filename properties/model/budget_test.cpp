@@ -10,7 +10,7 @@
 
 #include "lib/numeric/ulp.hpp"
 
-namespace sextant {
+namespace sextant::model_budget_test {
 namespace {
 
 using reference::Enclosure;
@@ -445,4 +445,4 @@ TEST(ErrorBudget, NormBoundDoesNotDependOnTheAngle) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_budget_test

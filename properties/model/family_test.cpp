@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sextant {
+namespace sextant::model_family_test {
 namespace {
 
 const Spec rope = parse_spec(R"({"encoding":"rope","head_dim":8})");
@@ -46,4 +46,4 @@ TEST(Family, FindsWhatAttentionCarries) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_family_test

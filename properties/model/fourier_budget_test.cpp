@@ -11,7 +11,7 @@
 
 // In roundoffs (docs/proofs/accuracy-classes.md, steps 19 to 23).
 
-namespace sextant {
+namespace sextant::model_fourier_budget_test {
 namespace {
 
 Spec spec_of(const char* fields) { return parse_spec(std::string(R"({"encoding":"fourier",)") + fields + "}"); }
@@ -93,4 +93,4 @@ TEST(FourierRoundings, OfCoordinatesInTheRow) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_fourier_budget_test

@@ -9,7 +9,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/gen/values.hpp"
 
-namespace sextant {
+namespace sextant::model_head_norm_budget_test {
 namespace {
 
 HeadNormBudget budget_of(const char* json) {
@@ -81,4 +81,4 @@ TEST(HeadNormBudget, TheLargestChannelHasASumOfSquaresThatFits) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_head_norm_budget_test

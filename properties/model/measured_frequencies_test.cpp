@@ -8,7 +8,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/model/model.hpp"
 
-namespace sextant {
+namespace sextant::model_measured_frequencies_test {
 namespace {
 
 constexpr std::size_t moved_pair = 37;
@@ -98,4 +98,4 @@ TEST(MeasuredFrequencies, PhasesOfNoOneFrequencyAreMeasuredUpToWhereTheyCeaseToB
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_measured_frequencies_test

@@ -8,7 +8,7 @@
 #include "properties/model/value_judge.hpp"
 #include "reference/sinusoidal.hpp"
 
-namespace sextant {
+namespace sextant::model_screen_test {
 namespace {
 
 using reference::Certainty;
@@ -128,4 +128,4 @@ TEST(Screen, PassesNothingAtFirstAndNoNaN) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_screen_test

@@ -8,7 +8,7 @@
 
 #include "reference/sinusoidal.hpp"
 
-namespace sextant {
+namespace sextant::model_value_judge_test {
 namespace {
 
 using reference::Certainty;
@@ -153,4 +153,4 @@ TEST(ValueJudge, ACorrectlyRoundedZeroHasTheSignOfItsTruth) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::model_value_judge_test

@@ -13,7 +13,7 @@
 
 // The laws of rotations, on each encoding that rotates: what is right holds them, what breaks one is convicted by it.
 
-namespace sextant {
+namespace sextant::rope_every_rotation_test {
 namespace {
 
 const char* const claims[] = {
@@ -121,4 +121,4 @@ TEST(EveryRotation, IsConvictedByTheLawItBreaks) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_every_rotation_test

@@ -15,7 +15,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant {
+namespace sextant::rope_scaling_test {
 namespace {
 
 // A plain float32 implementation of each scaling rule, as the code that models are run with has it: the frequencies in
@@ -249,4 +249,4 @@ TEST(ScalingRuleReach, PrefixesAreComparedWhereTheLengthDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::rope_scaling_test

@@ -11,7 +11,7 @@
 #include "properties/suites/suite.hpp"
 #include "subjects/builtin.hpp"
 
-namespace sextant::suites {
+namespace sextant::suites::suites_test {
 namespace {
 
 const Suite& suite_of(std::string_view project, std::string_view test) {
@@ -67,4 +67,4 @@ TEST(Suites, ThePageHasThemAll) {
 }
 
 }  // namespace
-}  // namespace sextant::suites
+}  // namespace sextant::suites::suites_test

@@ -12,7 +12,7 @@
 #include "properties/survey/take_survey.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant {
+namespace sextant::survey_told_stage_test {
 namespace {
 
 // A rope of 64 channels, pairing half, and its table of sines, exact in long double but for what is changed.
@@ -125,4 +125,4 @@ TEST(ToldStage, IsToldByGrowthWithoutPosition0) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::survey_told_stage_test

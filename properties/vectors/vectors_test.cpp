@@ -18,7 +18,7 @@
 #include "properties/vectors/tolerances.hpp"
 #include "subjects/builtin.hpp"
 
-namespace sextant::vectors {
+namespace sextant::vectors::vectors_test {
 namespace {
 
 // In the order of the files.
@@ -239,4 +239,4 @@ TEST(Vectors, TwoDigitsRoundedUp) {
 }
 
 }  // namespace
-}  // namespace sextant::vectors
+}  // namespace sextant::vectors::vectors_test

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace sextant {
+namespace sextant::verdict_bound_text_test {
 namespace {
 
 TEST(BoundText, IsReadAtAGlance) {
@@ -21,4 +21,4 @@ TEST(BoundText, IsReadAtAGlance) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::verdict_bound_text_test

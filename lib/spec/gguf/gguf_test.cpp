@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-namespace sextant {
+namespace sextant::gguf_test {
 namespace {
 
 // Writes the head of a GGUF file.
@@ -238,4 +238,4 @@ TEST(Gguf, DamagedFilesAreRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::gguf_test

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace sextant {
+namespace sextant::hugging_face_axial_models_test {
 namespace {
 
 std::string refusal_of(const char* config, const ConfigChoice& choice = {}) {
@@ -157,4 +157,4 @@ TEST(HfConfigOfTowers, NoPairingReadsATower) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_axial_models_test

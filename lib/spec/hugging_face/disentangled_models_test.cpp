@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace sextant {
+namespace sextant::hugging_face_disentangled_models_test {
 namespace {
 
 // microsoft/deberta-v3-base, config.json, but for what tells nothing of positions.
@@ -115,4 +115,4 @@ TEST(HfConfigOfDisentangledAttention, RefusesWhatNoScoreReadsAndWhatNoSpecSays) 
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_disentangled_models_test

@@ -7,7 +7,7 @@
 
 #include "lib/spec/hf_config.hpp"
 
-namespace sextant {
+namespace sextant::hugging_face_lists_test {
 namespace {
 
 void expect_refused(const std::string& config, const std::string& field) {
@@ -53,4 +53,4 @@ TEST(Lists, SwinsHaveHeadsForEachStage) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_lists_test

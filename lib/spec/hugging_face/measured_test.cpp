@@ -22,7 +22,7 @@
 #include "reference/sinusoidal.hpp"
 #include "reference/window_bias.hpp"
 
-namespace sextant {
+namespace sextant::hugging_face_measured_test {
 namespace {
 
 using nlohmann::json;
@@ -443,4 +443,4 @@ TEST(HfConfig, EveryKnownModelTypeIsMeasuredAndInTheDocument) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_measured_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace sextant {
+namespace sextant::hugging_face_other_models_test {
 namespace {
 
 std::string refusal_of(const char* config, const ConfigChoice& choice = {}) {
@@ -73,4 +73,4 @@ TEST(HfConfigOfTables, ReadsTheLengthOfKimiLinearByBothNames) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_other_models_test

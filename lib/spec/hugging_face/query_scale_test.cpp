@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-namespace sextant {
+namespace sextant::hugging_face_query_scale_test {
 namespace {
 
 const Attention& scaled(const std::vector<ConfigClaim>& claims, std::size_t at) {
@@ -64,4 +64,4 @@ TEST(HfConfigOfScaledQueries, OtherTypesDoNotReadTheField) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_query_scale_test

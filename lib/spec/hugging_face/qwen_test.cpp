@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sextant {
+namespace sextant::hugging_face_qwen_test {
 namespace {
 
 // Qwen/Qwen-7B, config.json, but for what tells nothing of positions.
@@ -117,4 +117,4 @@ TEST(HfConfigOfQwen, RefusesWhatItsCodeContradicts) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_qwen_test

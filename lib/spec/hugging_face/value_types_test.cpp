@@ -7,7 +7,7 @@
 
 #include "lib/spec/hf_config.hpp"
 
-namespace sextant {
+namespace sextant::hugging_face_value_types_test {
 namespace {
 
 std::string llama(const std::string& fields) {
@@ -67,4 +67,4 @@ TEST(ValueTypes, OlderNamesOfLayersAreRead) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_value_types_test

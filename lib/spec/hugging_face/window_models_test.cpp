@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace sextant {
+namespace sextant::hugging_face_window_models_test {
 namespace {
 
 std::string refusal_of(const char* config) {
@@ -95,4 +95,4 @@ TEST(HfConfigOfWindows, ReadsSinusoidsOfDistancesAndOfSound) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::hugging_face_window_models_test
