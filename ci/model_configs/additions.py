@@ -5,6 +5,7 @@ queries are zero, so that nothing but the bias tells keys apart.
 """
 
 import copy
+import math
 import re
 import sys
 
@@ -25,15 +26,18 @@ LARGEST_DISTANCE = 200
 BUCKET_STEP = 0.25
 
 TABLE_TYPES = {
-    "albert", "bart", "bert", "blenderbot", "blenderbot-small", "camembert", "clip_text_model", "clip_vision_model",
-    "distilbert", "electra", "gpt2", "gpt_bigcode", "led", "longformer", "m2m_100", "marian", "mbart",
-    "opt", "pegasus", "roberta", "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae",
+    "albert", "bart", "bert", "biogpt", "blenderbot", "blenderbot-small", "camembert", "clip_text_model", "clip_vision_model",
+    "distilbert", "electra", "gpt2", "gpt_bigcode", "gpt_neo", "layoutlmv3", "led", "longformer", "m2m_100", "marian", "mbart",
+    "mpnet", "opt", "pegasus", "roberta", "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae",
     "whisper", "xglm", "xlm-roberta",
 }
 # Tables that are parameters, or interpolated to the image.
 SHAPE_TYPES = {"dinov2", "internvl_vision", "siglip2_vision_model", "vit"}
 ALIBI_TYPES = {"bloom", "falcon", "mpt"}
-BUCKET_TYPES = {"t5", "mt5", "umt5"}
+BUCKET_TYPES = {"longt5", "t5", "mt5", "umt5"}
+# Buckets beside a table, of one bias for all layers.
+COMMON_BUCKET_TYPES = {"layoutlmv3", "mpnet"}
+BOXES = "[hwxy]_position_embeddings"  # of places on a page
 
 
 def table_claim(module_name, dim, rows, first_row):
@@ -74,6 +78,7 @@ def outputs_of_tables(model, inputs):
         module.register_forward_hook(lambda _module, _inputs, output, name=name: outputs.setdefault(name, output))
         for name, module in model.named_modules()
         if re.search("position|wpe|pos_emb", name.split(".")[-1]) and table_in(module) is not None
+        and not re.fullmatch(BOXES, name.split(".")[-1])
     ]
     with torch.no_grad():
         model(**inputs)
@@ -116,7 +121,7 @@ def table_claims(full_config):
         if is_sinusoidal(table[first_row:]):
             claim |= ends_of_rows(vectors, POSITIONS)
         claims.append(claim)
-    return claims
+    return claims + (common_bucket_claims(full_config) if config.model_type in COMMON_BUCKET_TYPES else [])
 
 
 def grid_table_claims(full_config):
@@ -214,6 +219,45 @@ def measured_buckets(attentions):
     return buckets
 
 
+def bucket_claim(buckets, bucket_of_zero, **rest):
+    known = [buckets[relative] + bucket_of_zero for relative in sorted(buckets)]
+    return {"operation": "bias", **rest, "buckets": known, "relative_positions": [min(buckets), max(buckets)]}
+
+
+def common_bucket_claims(full_config):
+    """Of an encoder whose layers share one bias of a table's rows, which are asked for by the attention's scores."""
+    if not getattr(full_config, "has_relative_attention_bias", True):
+        return []
+    config = copy.deepcopy(full_config)
+    shrunk.shrink_special_tokens(config)
+    set_present(config, vocab_size=shrunk.VOCABULARY, num_hidden_layers=2, intermediate_size=32)
+    model = shrunk.build(config)
+    divisor = 1.0
+    with torch.no_grad():
+        if config.model_type == "layoutlmv3":
+            table = model.encoder.rel_pos_bias.weight  # a row for each head
+            divisor = math.sqrt(config.hidden_size / config.num_attention_heads)
+            table.copy_(divisor * BUCKET_STEP * torch.arange(table.shape[1])[None].expand_as(table))
+        else:
+            table = model.encoder.relative_attention_bias.weight
+            table.copy_(BUCKET_STEP * torch.arange(len(table))[:, None].expand_as(table))
+        for name, parameter in model.named_parameters():
+            if re.search(r"\.(q|query)\.(weight|bias)$", name):
+                parameter.zero_()
+        output = model(input_ids=token_ids(LARGEST_DISTANCE + 1), output_attentions=True)
+    # Bucket 0 is that of distance 0 in a table of both directions.
+    return [bucket_claim(measured_buckets(output.attentions), 0, layers=list(range(full_config.num_hidden_layers)))]
+
+
+def buckets_of_blocks(bias):
+    """LongT5's encoder: the bias of a block of queries and the three blocks of keys around it."""
+    length = LARGEST_DISTANCE // 2
+    scores = bias.compute_bias(length)[0, 0, 0] / BUCKET_STEP
+    return {
+        key - length - query: round(scores[query, key].item()) for query in range(length) for key in range(3 * length)
+    }
+
+
 def bucket_claims(full_config):
     config = copy.deepcopy(full_config)
     set_present(config, vocab_size=shrunk.VOCABULARY, d_ff=32)
@@ -223,6 +267,14 @@ def bucket_claims(full_config):
     layers = {"encoder": full_config.num_layers, "decoder": full_config.num_decoder_layers}
     for name, layer_count in layers.items():
         stack = getattr(model, name)
+        if full_config.model_type == "longt5" and name == "encoder":
+            bias = next(module for module in stack.modules() if getattr(module, "has_relative_attention_bias", False))
+            with torch.no_grad():
+                table = bias.relative_attention_bias.weight
+                table.copy_(BUCKET_STEP * torch.arange(len(table))[:, None].expand_as(table))
+                buckets = buckets_of_blocks(bias)
+            claims.append(bucket_claim(buckets, 0, stack=name, layers=list(range(layer_count))))
+            continue
         bias = stack.block[0].layer[0].SelfAttention
         inputs = {} if name == "encoder" else {"encoder_hidden_states": torch.zeros(1, 3, config.d_model)}
         with torch.no_grad():
@@ -236,8 +288,5 @@ def bucket_claims(full_config):
             output = stack(input_ids=input_ids, output_attentions=True, use_cache=False, **inputs)
             bucket_of_zero = round(bias.compute_bias(1, 1)[0, 0, 0, 0].item() / BUCKET_STEP)
         buckets = measured_buckets(output.attentions)
-        claim = {"operation": "bias", "stack": name, "layers": list(range(layer_count))}
-        claim["buckets"] = [buckets[relative] + bucket_of_zero for relative in sorted(buckets)]
-        claim["relative_positions"] = [min(buckets), max(buckets)]
-        claims.append(claim)
+        claims.append(bucket_claim(buckets, bucket_of_zero, stack=name, layers=list(range(layer_count))))
     return claims

@@ -52,6 +52,9 @@ class RotationCapture(contextlib.ExitStack):
                 layer = (match[1], int(match[2]))
                 self.hook(module.register_forward_pre_hook(functools.partial(self.enter_layer, layer)))
                 self.hook(module.register_forward_hook(self.leave_layer))
+            if type(module).__name__.endswith("Indexer"):  # DeepSeek-V3.2's, whose queries are none of attention's
+                self.hook(module.register_forward_pre_hook(lambda *_: setattr(self, "is_inside", True)))
+                self.hook(module.register_forward_hook(lambda *_: setattr(self, "is_inside", False)))
             if shrunk.is_rotary(module):
                 self.hook(module.register_forward_pre_hook(self.keep_position_ids, with_kwargs=True))
         if hasattr(self.model, "permute_input_for_window_attn"):

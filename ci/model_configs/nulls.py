@@ -13,17 +13,17 @@ import shrunk
 # The fields that a reading asks for, and those that classes check though no position depends on them.
 FIELDS = """
     alibi attn_config attn_scale attn_temperature_tuning attn_type bi_data clamp_len d_kv d_model
-    decoder_hidden_size depths dtype embed_dim embedding_size
+    decoder_hidden_size depths dtype embed_dim embedding_size encoder_attention_type
     floor_scale full_attention_interval full_attn_idxs global_attn_every_n_layers global_head_dim global_rope_theta
-    head_dim hidden_size image_size in_channels in_chans layer_types linear_attn_config local_attention
-    local_rope_theta max_position_embeddings max_relative_positions max_seq_len max_source_positions
+    has_relative_attention_bias head_dim hidden_size image_size in_channels in_chans layer_types linear_attn_config local_attention
+    local_rope_theta max_position_embeddings max_rel_pos max_relative_positions max_seq_len max_source_positions
     max_target_positions max_window_layers merge_kernel_size n_embd n_embed n_head n_heads n_layer n_layers n_positions
     no_rope_layer_interval no_rope_layers num_attention_heads num_channels num_heads num_hidden_layers
     num_key_value_heads num_kv_heads num_layers
     num_register_tokens original_max_position_embeddings pad_token_id
     partial_rotary_factor patch_size pos_att_type pos_emb_height pos_emb_width position_biased_input position_buckets
     position_embedding_size position_embedding_type pretrained_window_sizes qk_nope_head_dim qk_rope_head_dim
-    relative_attention relative_attention_max_distance relative_attention_num_buckets rope_interleave
+    rel_pos_bins relative_attention relative_attention_max_distance relative_attention_num_buckets rope_interleave
     rope_local_base_freq rope_parameters rope_scaling rope_theta rotary rotary_dim rotary_emb_base rotary_pct
     sliding_window sliding_window_pattern spatial_merge_size temporal_patch_size use_absolute_embeddings
     use_absolute_position_embeddings use_relative_position_bias use_shared_relative_position_bias use_sliding_window

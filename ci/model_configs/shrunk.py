@@ -78,6 +78,8 @@ def parts_of(config):
     """The configurations of the text and vision towers by their key, or the whole one by the empty key."""
     holder = getattr(config, "thinker_config", config)
     parts = {key: getattr(holder, key, None) for key in ("text_config", "vision_config")}
+    if config.model_type == "gemma3n":
+        del parts["vision_config"]  # a tower of timm's, which no reading has
     return {key: part for key, part in parts.items() if part is not None} or {"": config}
 
 
@@ -122,6 +124,12 @@ def shrink(full_config):
     set_present(config, use_cache=False, **SMALL_SIZES)
     if config.model_type == "llama4_text":
         config.num_experts_per_tok = 1
+    if config.model_type == "dbrx":
+        config.attn_config.kv_n_heads = 1
+        config.ffn_config.hidden_size = config.hidden_size
+        config.ffn_config.ffn_hidden_size, config.ffn_config.moe_num_experts, config.ffn_config.moe_top_k = 32, 2, 1
+    if config.model_type == "gemma3n_text":
+        config.intermediate_size = [32] * config.num_hidden_layers
     if getattr(config, "mamba_n_heads", None) and not getattr(config, "mamba_d_ssm", None):
         config.mamba_n_heads = config.mamba_expand * config.hidden_size // config.mamba_d_head
     if type(config).__name__ == "Llama4VisionConfig":

@@ -9,6 +9,7 @@ using Type = Composition::Type;
 constexpr Composition composed[] = {
     {"clip", {"text_config", "clip_text_model"}, {"vision_config", "clip_vision_model"}},
     {"gemma3", {"text_config", "gemma3_text"}, {"vision_config", "siglip_vision_model", Type::any}},
+    {"gemma3n", {"text_config", "gemma3n_text"}, {"", ""}},
     {"gemma4", {"text_config", "gemma4_text"}, {"vision_config", "gemma4_vision"}},
     {"glm46v", {"text_config", "glm4v_text", Type::any}, {"vision_config", "glm4v_vision", Type::any}},
     {"glm4v", {"text_config", "glm4v_text"}, {"vision_config", "glm4v_vision"}},

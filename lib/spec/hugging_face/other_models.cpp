@@ -184,17 +184,25 @@ Claims led(const Part& part) {
 }
 
 // Two rows more than positions, and position p in row p + 2.
-Claims opt(const Part& part) {
+Claims from_row_two(const Part& part, std::int64_t dim, std::int64_t positions) {
   const Draft draft = draft_of(part);
-  auto rows = length(part, draft, 2048);
+  auto rows = length(part, draft, positions);
   rows.value = in_range(part.config, "max_position_embeddings", rows) + 2;
   rows.source += ", and 2";
-  return {learned(draft, part, {width(part, draft, 768), rows, 2})};
+  return {learned(draft, part, {width(part, draft, dim), rows, 2})};
 }
+
+Claims biogpt(const Part& part) { return from_row_two(part, 1024, 1024); }
+Claims opt(const Part& part) { return from_row_two(part, 768, 2048); }
 
 Claims gpt2(const Part& part) {
   const Draft draft = draft_of(part);
   return {learned(draft, part, {width(part, draft, 768, "n_embd"), length(part, draft, 1024, "n_positions")})};
+}
+
+Claims gpt_neo(const Part& part) {
+  const Draft draft = draft_of(part);
+  return {learned(draft, part, {width(part, draft, 2048), length(part, draft, 2048)})};
 }
 
 // Whether a size may be a list of two; the table of an oblong image is interpolated.
@@ -339,6 +347,64 @@ Claims t5(const Part& part) {
   return claims;
 }
 
+// The encoder looks at blocks, in which distances have the same buckets. One of "transient-global" attention looks at
+// sums of blocks besides.
+Claims longt5(const Part& part) {
+  const auto type = part.config.text({"encoder_attention_type"});
+  if (type && type->value != "local" && type->value != "transient-global")
+    part.config.refuse("encoder_attention_type",
+                       fmt::format("expected local or transient-global, got \"{}\"", type->value));
+  Claims claims = t5(part);
+  if (type && type->value == "transient-global")
+    claims.front().notes.push_back(
+        "its global tokens, the sums of blocks, have a table of their own by the distance of blocks: not claimed");
+  return claims;
+}
+
+// A table of positions from the row `first` on, and T5's buckets of tokens' distances, in all layers alike.
+Claims table_and_buckets(const Part& part, std::int64_t first, const Read<std::int64_t>& buckets,
+                         const Read<std::int64_t>& distance, std::string note) {
+  const Draft table = draft_of(part, "table");
+  Draft bias = draft_of(part, "bias");
+  bias.set("encoding", "relative_bias", bias.type_source());
+  bias.set("num_buckets", buckets);
+  bias.set("max_distance", distance);
+  bias.set("bidirectional", true, bias.type_source());
+  set_dtype(bias, part);
+  if (!note.empty()) bias.note(std::move(note));
+  return {learned(table, part, {width(part, table, 768), length(part, table, 512), first}), bias.claim()};
+}
+
+// compute_position_bias counts 32 buckets, whatever the table's rows are.
+Claims mpnet(const Part& part) {
+  const Draft draft = draft_of(part);
+  const auto buckets = read_or(part.config.integer({"relative_attention_num_buckets"}), std::int64_t{32}, draft);
+  if (buckets.value != 32)
+    part.config.refuse_meaning("relative_attention_num_buckets",
+                               fmt::format("{} contradicts transformers' mpnet, which counts 32 buckets whatever the "
+                                           "file says",
+                                           buckets.value));
+  return table_and_buckets(part, 2, buckets, {128, draft.type_source()}, "");
+}
+
+// What it makes of boxes on the page, and of patches of the image, is no position of a token.
+Claims layoutlmv3(const Part& part) {
+  const Draft draft = draft_of(part);
+  const auto padding = read_or(part.config.integer({"pad_token_id"}), std::int64_t{1}, draft);
+  if (padding.value < 0 || padding.value > width_limit)
+    part.config.refuse("pad_token_id",
+                       fmt::format("expected an integer from 0 to {}, got {}", width_limit, padding.value));
+  const auto buckets = read_or(part.config.integer({"rel_pos_bins"}), std::int64_t{32}, draft);
+  const auto distance = read_or(part.config.integer({"max_rel_pos"}), std::int64_t{128}, draft);
+  Claims claims = table_and_buckets(part, padding.value + 1, buckets, distance,
+                                    "the code divides the table's values by the root of the head's width");
+  const auto has_bias = part.config.boolean({"has_relative_attention_bias"});
+  if (has_bias && !has_bias->value) claims.pop_back();
+  for (ConfigClaim& claim : claims)
+    claim.notes.push_back("of the tokens of the text; tables and biases of boxes and patches are not claimed");
+  return claims;
+}
+
 // `other`: a second name by which the class knows num_attention_heads.
 Draft alibi(const Part& part, std::string_view form, std::int64_t heads, const char* other = "num_attention_heads") {
   Draft draft = draft_of(part);
@@ -387,6 +453,25 @@ Claims falcon(const Part& part) {
       "field "
       "the rest");
   return {draft.claim()};
+}
+
+// DbrxAttention keeps attn_config.rope_theta, which the weights were trained with, and its rotation takes the base at the
+// top level, which no published file states.
+Claims dbrx(const Part& part) {
+  const auto attention = part.config.object("attn_config");
+  const auto trained = attention ? attention->number({"rope_theta"}) : std::nullopt;
+  if (!trained) part.config.refuse("attn_config", "rope_theta is required within: transformers' dbrx fails without it");
+  Claims claims = claims_of(*rotary_model("dbrx"), part);
+  const auto spec = nlohmann::ordered_json::parse(to_json(*claims.front().spec));
+  if (spec["rope_theta"] == trained->value) return claims;
+  const nlohmann::ordered_json meant = {{"encoding", "rope"},
+                                        {"head_dim", spec["head_dim"]},
+                                        {"rope_theta", trained->value},
+                                        {"dtype", spec["dtype"]},
+                                        {"max_position", spec["max_position"]}};
+  attention->refuse("rope_theta", fmt::format("{} is not read by transformers 5.24's dbrx, which turns by {}; pass "
+                                              "--spec '{}' for the file's base",
+                                              trained->value, spec["rope_theta"].dump(), meant.dump()));
 }
 
 Claims unsaid(const Part& part, std::string why) { return {draft_of(part).refused(std::move(why))}; }
@@ -468,6 +553,7 @@ constexpr OtherModel table[] = {{"albert", of_embeddings},
                                 {"bart", bart},
                                 {"beit", beit},
                                 {"bert", bert},
+                                {"biogpt", biogpt},
                                 {"blenderbot", blenderbot},
                                 {"blenderbot-small", blenderbot_small},
                                 {"bloom", bloom},
@@ -476,6 +562,7 @@ constexpr OtherModel table[] = {{"albert", of_embeddings},
                                 {"clip_vision_model", clip_vision},
                                 {"conditional_detr", detr},
                                 {"data2vec-vision", beit},
+                                {"dbrx", dbrx},
                                 {"deberta", deberta},
                                 {"deberta-v2", deberta_v2},
                                 {"deformable_detr", detr},
@@ -492,17 +579,21 @@ constexpr OtherModel table[] = {{"albert", of_embeddings},
                                 {"glm4v_vision", axial_claims},
                                 {"gpt2", gpt2},
                                 {"gpt_bigcode", gpt2},
+                                {"gpt_neo", gpt_neo},
                                 {"internvl_vision", internvl_vision},
                                 {"jamba", jamba},
                                 {"kimi_k25_vision", axial_claims},
                                 {"kimi_linear", kimi_linear},
+                                {"layoutlmv3", layoutlmv3},
                                 {"led", led},
                                 {"llama4_vision_model", axial_claims},
                                 {"longformer", roberta},
+                                {"longt5", longt5},
                                 {"m2m_100", m2m_100},
                                 {"marian", marian},
                                 {"maskformer-swin", swin},
                                 {"mbart", bart},
+                                {"mpnet", mpnet},
                                 {"mpt", mpt},
                                 {"mt5", t5},
                                 {"opt", opt},

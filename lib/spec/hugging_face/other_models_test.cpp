@@ -72,5 +72,28 @@ TEST(HfConfigOfTables, ReadsTheLengthOfKimiLinearByBothNames) {
   EXPECT_EQ(kimi.front().spec->max_position, 77);
 }
 
+TEST(HfConfigOfTables, ReadsBucketsBesideATable) {
+  const auto claims = claims_of_hf_config(R"({"model_type":"layoutlmv3","max_rel_pos":64,"pad_token_id":3})");
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_EQ(claims[0].spec->min_position, 4);
+  EXPECT_EQ(std::get<RelativeBias>(claims[1].spec->encoding).max_distance, 64);
+  const auto without = R"({"model_type":"layoutlmv3","has_relative_attention_bias":false})";
+  EXPECT_EQ(claims_of_hf_config(without).size(), 1U);
+  EXPECT_NE(
+      refusal_of(R"({"model_type":"mpnet","relative_attention_num_buckets":64})").find("64 contradicts transformers'"),
+      std::string::npos);
+}
+
+// The base that the weights were trained with is not the one that transformers turns by.
+TEST(HfConfigOfTables, ADbrxIsRefusedWithTheSpecOfItsOwnBase) {
+  const std::string refusal = refusal_of(
+      R"({"model_type":"dbrx","d_model":6144,"n_heads":48,"attn_config":{"rope_theta":500000}})");
+  const auto begin = refusal.find("--spec '");
+  ASSERT_NE(begin, std::string::npos) << refusal;
+  const std::string text = refusal.substr(begin + 8, refusal.rfind('\'') - begin - 8);
+  EXPECT_EQ(std::get<Rope>(parse_spec(text).encoding).rope_theta, 500000);
+  EXPECT_NE(refusal_of(R"({"model_type":"dbrx"})").find("rope_theta is required within"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sextant::hugging_face_other_models_test

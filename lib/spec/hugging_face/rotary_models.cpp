@@ -593,6 +593,7 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   set_dtype(claim);
   if (model_.traits.magnitudes == Magnitudes::of_each_cache && !is_plain(rule))
     claim.note("transformers 5 takes short_factor at all lengths; its releases before take long_factor as claimed");
+  if (*model_.traits.note != '\0') claim.note(model_.traits.note);
   set_rotary_width(claim, rule, width.value);
   if (!is_plain(rule)) {
     claim.set("rope_scaling", rule.scaling, rule.source);

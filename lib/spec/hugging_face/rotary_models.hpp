@@ -128,6 +128,7 @@ struct RotaryTraits {
   AbsentHeadDim absent_head_dim = AbsentHeadDim::known;
   DynamicAlpha dynamic_alpha = DynamicAlpha::unread;
   Switch turns = Switch::none;
+  const char* note = "";  ///< what else turns, and is not claimed
 };
 
 /// One model_type: its class's defaults, and what its modeling file does; transformers 5.23.
