@@ -86,8 +86,8 @@ TEST(HfConfigOfTables, ReadsBucketsBesideATable) {
 
 // The base that the weights were trained with is not the one that transformers turns by.
 TEST(HfConfigOfTables, ADbrxIsRefusedWithTheSpecOfItsOwnBase) {
-  const std::string refusal = refusal_of(
-      R"({"model_type":"dbrx","d_model":6144,"n_heads":48,"attn_config":{"rope_theta":500000}})");
+  const std::string refusal =
+      refusal_of(R"({"model_type":"dbrx","d_model":6144,"n_heads":48,"attn_config":{"rope_theta":500000}})");
   const auto begin = refusal.find("--spec '");
   ASSERT_NE(begin, std::string::npos) << refusal;
   const std::string text = refusal.substr(begin + 8, refusal.rfind('\'') - begin - 8);

@@ -594,6 +594,11 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   if (model_.traits.magnitudes == Magnitudes::of_each_cache && !is_plain(rule))
     claim.note("transformers 5 takes short_factor at all lengths; its releases before take long_factor as claimed");
   if (*model_.traits.note != '\0') claim.note(model_.traits.note);
+  if (type == "su")
+    claim.note(fmt::format(
+        "{}: transformers 5.24 refuses the name su; transformers 4.40 and the code beside the file take it for "
+        "longrope, as claimed",
+        rule.type->source));
   set_rotary_width(claim, rule, width.value);
   if (!is_plain(rule)) {
     claim.set("rope_scaling", rule.scaling, rule.source);
