@@ -398,7 +398,17 @@ TEST(HfConfig, NamesTheLineOfWhatASpecCannotHave) {
          "line 5: rope_scaling.factor: expected a finite number of at least 1 (below 1 it would shorten the context), "
          "got 0");
   expect("{\"model_type\":\"gpt_neox\",\n\"rotary_emb_base\":0}",
-         "line 2: rotary_emb_base: rope_theta: expected a finite number of at least 1, got 0");
+         "line 2: rotary_emb_base: expected a finite number of at least 1, got 0");
+  // By the file's own names, with what it has and what a file may have.
+  expect("{\"model_type\":\"llama\",\n\"max_position_embeddings\":0}",
+         "line 2: max_position_embeddings: expected an integer above min_position = 0 and at most 2^53, got 0");
+  expect(
+      "{\"model_type\":\"llama\",\n\"rope_scaling\":{\"type\":\"x\",\"factor\":2}}",
+      "line 2: rope_scaling.type: expected default, linear, dynamic, yarn, longrope, llama3, proportional, got \"x\"");
+  expect("{\"model_type\":\"llama\",\n\"rope_scaling\":{\"type\":\"linear\"}}",
+         "line 2: rope_scaling.factor: required");
+  expect("{\"model_type\":\"llama\",\n\"rope_theta\":1,\n\"rope_theta\":2}",
+         "line 3: rope_theta: is given twice, first in line 2");
 }
 
 // A null that transformers itself takes: of a class whose head_dim may be absent, and of a base that the rule has.

@@ -15,7 +15,8 @@ std::int64_t read_rotary_dim(Fields& fields, std::int64_t head_dim) {
   const auto rotary_dim = fields.integer("rotary_dim");
   const auto factor = fields.number("partial_rotary_factor");
   if (!factor) return rotary_dim.value_or(head_dim);
-  if (!(*factor > 0 && *factor <= 1)) fields.refuse("partial_rotary_factor", "expected a number above 0 and at most 1");
+  if (!(*factor > 0 && *factor <= 1))
+    fields.refuse("partial_rotary_factor", fmt::format("expected a number above 0 and at most 1, got {}", *factor));
   // Truncated, as Hugging Face's configurations read it: int(head_dim * partial_rotary_factor).
   const auto product = static_cast<std::int64_t>(static_cast<double>(head_dim) * *factor);
   if (rotary_dim && *rotary_dim != product) {
@@ -83,7 +84,7 @@ Rope read(Fields& fields) {
   const auto head_dim = fields.integer("head_dim");
   if (!head_dim) fields.refuse("head_dim", "required");
   if (*head_dim < 2 || *head_dim > (std::int64_t{1} << 20))
-    fields.refuse("head_dim", "expected an even number from 2 to 1048576");
+    fields.refuse("head_dim", fmt::format("expected an even number from 2 to 1048576, got {}", *head_dim));
   encoding.head_dim = *head_dim;
   encoding.rotary_dim = read_rotary_dim(fields, encoding.head_dim);
   encoding.rope_theta = fields.number("rope_theta").value_or(encoding.rope_theta);

@@ -51,29 +51,39 @@ class LineReader : public json::json_sax_t {
   bool binary(json::binary_t&) override { return true; }
   bool start_object(std::size_t) override {
     open_.push_back(key_);
+    open_keys_.emplace_back();
     return true;
   }
   bool key(std::string& name) override {
     key_ = name;
     std::string path;
     for (std::size_t i = 1; i < open_.size(); ++i) path += open_[i] + ".";
-    lines_.emplace(path + name, line_);
+    const bool is_new = open_keys_.back().insert(name).second;
+    const auto [first, _] = lines_.emplace(path + name, line_);
+    if (!is_new && repeated_.empty())
+      repeated_ = fmt::format("line {}: {}{}: is given twice, first in line {}", line_, path, name, first->second);
     return true;
   }
   bool end_object() override {
     key_ = open_.back();
     open_.pop_back();
+    open_keys_.pop_back();
     return true;
   }
   bool start_array(std::size_t) override { return true; }
   bool end_array() override { return true; }
   bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
 
+  /// The first field that its object has twice, in words; else nothing.
+  const std::string& repeated() const { return repeated_; }
+
  private:
   std::map<std::string, std::int64_t>& lines_;
   const std::int64_t& line_;
   std::string key_;
   std::vector<std::string> open_;
+  std::vector<std::set<std::string>> open_keys_;
+  std::string repeated_;
 };
 
 }  // namespace
@@ -110,11 +120,12 @@ std::string with_quoted_numbers(std::string_view text) {
 
 ConfigObject ConfigObject::parse(std::string_view file) {
   const std::string text = with_quoted_numbers(file);
-  auto object = std::make_shared<const json>(parse_object(text, "config"));
   auto lines = std::make_shared<Lines>();
   std::int64_t line = 1;
   LineReader reader(*lines, line);
   json::sax_parse(CountedText{text.data(), &line}, CountedText{text.data() + text.size(), &line}, &reader);
+  if (!reader.repeated().empty()) throw SpecError(reader.repeated());
+  auto object = std::make_shared<const json>(parse_object(text, "config"));
   return {std::move(object), std::move(lines), std::make_shared<Asked>(), ""};
 }
 

@@ -29,6 +29,12 @@ bool is_within(std::string_view field, std::string_view other) {
          (field.size() == other.size() || field[other.size()] == '.' || field[other.size()] == '[');
 }
 
+// Whether a source is "line 12: text_config.rope_theta", and no more.
+bool is_one_field(std::string_view source) {
+  const auto colon = source.find(": ");
+  return source.starts_with("line ") && colon != source.npos && source.find_first_of(" ,", colon + 2) == source.npos;
+}
+
 }  // namespace
 
 void Draft::refuse(const std::string& field, const std::string& expected) const {
@@ -37,11 +43,11 @@ void Draft::refuse(const std::string& field, const std::string& expected) const 
     if (is_within(field, one.field) && (nearest == nullptr || one.field.size() > nearest->field.size())) nearest = &one;
   }
   if (nearest == nullptr) throw SpecError(fmt::format("{}: {}", field, expected));
-  // A file's field may have another name, and a default has none.
-  const bool is_named =
-      nearest->source == field || nearest->source.ends_with(" " + field) || nearest->source.ends_with("." + field);
-  throw SpecError(is_named ? fmt::format("{}: {}", nearest->source, expected)
-                           : fmt::format("{}: {}: {}", nearest->source, field, expected));
+  // A file's field goes by its own name, which may be another than the spec's; a default has none, and what was computed
+  // of several is told by the spec's.
+  if (is_one_field(nearest->source))
+    throw SpecError(fmt::format("{}{}: {}", nearest->source, field.substr(nearest->field.size()), expected));
+  throw SpecError(fmt::format("{}: {}: {}", nearest->source, field, expected));
 }
 
 ConfigClaim Draft::claim() const {

@@ -1,6 +1,7 @@
 #include "lib/spec/hugging_face/rope_rule.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,30 @@ using nlohmann::json;
 
 constexpr const char* original = "original_max_position_embeddings";
 constexpr const char* factor = "factor";
+
+// Those of transformers, by their names there.
+constexpr std::string_view types[] = {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"};
+
+// What a rule has, so that an object in its place is no rule of a kind of layers.
+constexpr std::string_view fields_of_rules[] = {"rope_type",
+                                                "type",
+                                                "rope_theta",
+                                                "factor",
+                                                original,
+                                                "beta_fast",
+                                                "beta_slow",
+                                                "truncate",
+                                                "mscale",
+                                                "mscale_all_dim",
+                                                "attention_factor",
+                                                "short_factor",
+                                                "long_factor",
+                                                "short_mscale",
+                                                "long_mscale",
+                                                "low_freq_factor",
+                                                "high_freq_factor",
+                                                "mrope_section",
+                                                "partial_rotary_factor"};
 
 // Sections are a field of the default rule; "su" is the name that Phi-3's first files gave to LongRoPE.
 std::string rule_named(const std::string& name) {
@@ -85,6 +110,9 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
   // Rules that a spec knows by names which no class of transformers does.
   if (type == "none" || type == "ntk")
     rule.refuse_meaning(type_name, fmt::format("\"{}\" is not known to transformers", type));
+  if (std::ranges::find(types, type) == std::end(types)) {
+    rule.refuse(type_name, fmt::format("expected {}, got {}", fmt::join(types, ", "), json(type).dump()));
+  }
   // `finetuned` tells how the weights were made; Ministral's rule repeats max_position_embeddings.
   for (const char* name : {"type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved",
                            "interleaved", "llama_4_scaling_beta", "max_position_embeddings", "finetuned"}) {
@@ -115,7 +143,7 @@ std::optional<RopeRule> rule_under(const ConfigObject& model, const char* name, 
   const auto object = model.object(name);
   if (!object || object->fields().empty()) return std::nullopt;
   for (const auto& [key, value] : object->fields().items()) {
-    if (value.is_object())
+    if (value.is_object() && std::ranges::find(fields_of_rules, key) == std::end(fields_of_rules))
       model.refuse_meaning(name,
                            fmt::format("\"{}\" has a rule of its own, which no {} has: state one for all layers", key,
                                        model.text({"model_type"}).value_or(Read<std::string>{"model", ""}).value));

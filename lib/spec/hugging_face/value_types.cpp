@@ -62,7 +62,6 @@ constexpr std::string_view integers_or_lists[] = {"image_size", "patch_size", "t
 constexpr std::string_view lists[] = {"depths", "full_attn_idxs", "merge_kernel_size", "no_rope_layers"};
 
 constexpr std::string_view switches[] = {"alibi",
-                                         "attn_temperature_tuning",
                                          "bi_data",
                                          "has_relative_attention_bias",
                                          "position_biased_input",
@@ -108,6 +107,8 @@ void refuse_other_types(const Part& part) {
   for (const std::string_view name : integers_or_lists)
     expect(part.config, name, is_integer_or_list, "an integer, or a list of them");
   for (const std::string_view name : lists) expect(part.config, name, is_list, "a list of integers");
+  // Llama 4's first files have 4, which its class takes no more.
+  expect(part.config, "attn_temperature_tuning", is_switch, "true or false (4, of Llama 4's first files, means true)");
   for (const std::string_view name : switches) expect(part.config, name, is_switch, "true or false");
   for (const char* name : {"dtype", "torch_dtype"}) expect(part.config, name, is_name, "a string");
   for (const char* name : {"rope_parameters", "rope_scaling"}) expect(part.config, name, is_object, "an object");
@@ -117,8 +118,9 @@ void refuse_other_types(const Part& part) {
   expect(part.config, "num_heads", has_stages ? is_list : is_count,
          has_stages ? "a list of integers" : "an integer of at least 1");
   if (part.model_type == "xlnet") expect(part.config, "max_position_embeddings", is_count, "an integer of at least 1");
-  // Two classes take no integer for a float.
-  if (part.model_type == "dinov3_vit") expect(part.config, "rope_theta", is_float, "a number with a decimal point");
+  // Three classes take no integer for a float.
+  const bool has_float = part.model_type == "dinov3_vit" || part.model_type == "esm";
+  if (has_float) expect(part.config, "rope_theta", is_float, "a number with a decimal point");
   if (part.model_type == "llama4_text") expect(part.config, "attn_scale", is_float, "a number with a decimal point");
 }
 

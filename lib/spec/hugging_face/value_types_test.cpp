@@ -46,7 +46,7 @@ TEST(ValueTypes, ANullIsNoNameOfARule) {
 }
 
 TEST(ValueTypes, ADtypeIsATorchName) {
-  expect_refused(llama(R"("torch_dtype":"torch.bfloat16")"), "torch_dtype: dtype: expected one of float32");
+  expect_refused(llama(R"("torch_dtype":"torch.bfloat16")"), "torch_dtype: expected one of float32");
 }
 
 TEST(ValueTypes, KindsOfLayersAreKnown) {

@@ -1,6 +1,7 @@
 #include "lib/spec/hugging_face/window_models.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -95,11 +96,15 @@ std::vector<std::int64_t> depths_of(const Reader& reader) {
   constexpr std::size_t most_stages = 16;
   const bool is_good = !depths.empty() && depths.size() <= most_stages &&
                        std::ranges::all_of(depths, [](std::int64_t n) { return n >= 0 && n <= 4096; });
-  if (!is_good) reader.refuse("depths", "expected the number of layers in each of 1 to 16 stages");
+  if (!is_good)
+    reader.refuse("depths", fmt::format("expected the number of layers in each of 1 to 16 stages, got [{}]",
+                                        fmt::join(depths, ", ")));
   // Each stage looks its number of heads up, and leaves out what is listed beyond them.
   const auto heads = reader.config().integers({"num_heads", "num_attention_heads"});
-  if ((heads ? heads->value.size() : 4) < depths.size())
-    reader.refuse("num_heads", fmt::format("expected one for each of {} stages", depths.size()));
+  const std::size_t stages_with_heads = heads ? heads->value.size() : 4;
+  if (stages_with_heads < depths.size())
+    reader.refuse("num_heads",
+                  fmt::format("expected one for each of {} stages, got {}", depths.size(), stages_with_heads));
   return depths;
 }
 
