@@ -203,7 +203,8 @@ std::string is_not_known(std::string_view model_type, const std::string& sign, c
 // The claims of a known type, with a note of each field that tells of positions to some other code.
 Claims with_notes_of_unread(Claims claims, const Part& part) {
   // These are read as the code beside their files has it.
-  const bool is_of_own_code = part.model_type.starts_with("kimi_") || part.model_type == "qwen";
+  const bool is_of_own_code = part.model_type.starts_with("kimi_") || part.model_type == "qwen" ||
+                              (part.model_type == "nomic_bert" && part.config.has("rotary_emb_fraction"));
   if (part.config.has("auto_map") && !is_of_own_code) {
     for (ConfigClaim& claim : claims)
       claim.notes.push_back(fmt::format("{} names code beside the file; claimed is what transformers' {} computes",

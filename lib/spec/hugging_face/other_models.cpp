@@ -474,6 +474,54 @@ Claims dbrx(const Part& part) {
                                               trained->value, spec["rope_theta"].dump(), meant.dump()));
 }
 
+// The published files name code beside them, which is nomic-ai/contrastors' modeling_hf_nomic_bert.py (a GPT2Config, so
+// n_embd and its kin); transformers' own class has other names.
+Claims nomic_bert(const Part& part) {
+  const ConfigObject& config = part.config;
+  if (!config.has("rotary_emb_fraction")) return claims_of(*rotary_model("nomic_bert"), part);
+  Draft draft = draft_of(part);
+  const auto size = [&](const char* name, const char* other) {
+    const auto stated = config.integer({name, other});
+    if (!stated) config.refuse(name, "required by the code beside the file");
+    return Read<std::int64_t>{in_range(config, name, *stated), stated->source};
+  };
+  const auto hidden = size("n_embd", "hidden_size");
+  const auto heads = size("n_head", "num_attention_heads");
+  if (hidden.value % heads.value != 0)
+    config.refuse("n_embd", fmt::format("{} is no multiple of n_head = {}", hidden.value, heads.value));
+  const auto positions = size("n_positions", "max_position_embeddings");
+  const auto share = config.number({"rotary_emb_fraction"});
+  const auto base = config.number({"rotary_emb_base"});
+  const auto interleaved = config.boolean({"rotary_emb_interleaved"});
+  if (!base) config.refuse("rotary_emb_base", "required by the code beside the file");
+  if (!(share->value > 0 && share->value <= 1))
+    config.refuse("rotary_emb_fraction", fmt::format("expected a number above 0 and at most 1, got {}", share->value));
+  if (config.has("rotary_emb_scale_base"))
+    config.refuse_meaning("rotary_emb_scale_base", "xPos, whose centre the code takes from the longest call so far");
+  draft.set("encoding", "rope", draft.type_source());
+  draft.set("head_dim", hidden.value / heads.value, fmt::format("{} / {}", hidden.source, heads.source));
+  draft.set("partial_rotary_factor", *share);
+  draft.set("rope_theta", *base);
+  draft.set("pairing", interleaved && interleaved->value ? "interleaved" : "half",
+            interleaved ? interleaved->source : "default of the code beside the file");
+  draft.set("max_position", positions);
+  set_dtype(draft, part);
+  if (part.dtype && (part.dtype->value == "float16" || part.dtype->value == "bfloat16"))
+    draft.set("evaluation", "dtype", "the product in the dtype, of the code beside the file");
+  draft.note("read as the code beside the file has it (nomic-ai/contrastors, modeling_hf_nomic_bert.py)");
+  ConfigClaim claim = draft.claim();
+  const auto factor = config.has("rotary_scaling_factor") ? config.number({"rotary_scaling_factor"}) : std::nullopt;
+  const auto trained = config.has("max_trained_positions") ? config.integer({"max_trained_positions"}) : std::nullopt;
+  if (!factor || factor->value == 0) return {std::move(claim)};
+  auto spec = nlohmann::ordered_json::parse(to_json(*claim.spec));
+  spec["rope_scaling"] = {{"rope_type", "dynamic"},
+                          {"factor", factor->value},
+                          {"original_max_position_embeddings", trained ? trained->value : 2048}};
+  config.refuse("rotary_scaling_factor", fmt::format("{}: the code keeps the frequencies of the longest call so far; "
+                                                     "pass --spec '{}' for those of each call by itself",
+                                                     factor->value, spec.dump()));
+}
+
 Claims unsaid(const Part& part, std::string why) { return {draft_of(part).refused(std::move(why))}; }
 
 // One layer in eight has attention, without positions, and the others are recurrent.
@@ -596,6 +644,7 @@ constexpr OtherModel table[] = {{"albert", of_embeddings},
                                 {"mpnet", mpnet},
                                 {"mpt", mpt},
                                 {"mt5", t5},
+                                {"nomic_bert", nomic_bert},
                                 {"opt", opt},
                                 {"pegasus", marian},
                                 {"pixtral", axial_claims},

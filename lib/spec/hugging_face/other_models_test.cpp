@@ -90,9 +90,25 @@ TEST(HfConfigOfTables, ADbrxIsRefusedWithTheSpecOfItsOwnBase) {
       refusal_of(R"({"model_type":"dbrx","d_model":6144,"n_heads":48,"attn_config":{"rope_theta":500000}})");
   const auto begin = refusal.find("--spec '");
   ASSERT_NE(begin, std::string::npos) << refusal;
-  const std::string text = refusal.substr(begin + 8, refusal.rfind('\'') - begin - 8);
+  const std::string text = refusal.substr(begin + 8, refusal.find("' for the") - begin - 8);
   EXPECT_EQ(std::get<Rope>(parse_spec(text).encoding).rope_theta, 500000);
   EXPECT_NE(refusal_of(R"({"model_type":"dbrx"})").find("rope_theta is required within"), std::string::npos);
+}
+
+// nomic-ai/contrastors, modeling_hf_nomic_bert.py, NomicBertAttention: GPT-2's names of sizes, a share of the head.
+TEST(HfConfigOfTables, ReadsNomicBertAsItsOwnCodeHasIt) {
+  const std::string sizes = R"({"model_type":"nomic_bert","n_embd":768,"n_head":12,"n_layer":12,"n_positions":8192,)"
+                            R"("rotary_emb_base":1000,"rotary_emb_scale_base":null,"rotary_emb_fraction":)";
+  const Spec spec = spec_from_hf_config(sizes + R"(0.5,"rotary_emb_interleaved":true,"rotary_scaling_factor":null})");
+  const auto& rope = std::get<Rope>(spec.encoding);
+  EXPECT_EQ(rope.head_dim, 64);
+  EXPECT_EQ(rope.rotary_dim, 32);
+  EXPECT_EQ(rope.rope_theta, 1000);
+  EXPECT_EQ(rope.pairing, Pairing::interleaved);
+  EXPECT_EQ(spec.max_position, 8192);
+  const auto refusal = [&](const char* rest) { return refusal_of((sizes + rest).c_str()); };
+  EXPECT_NE(refusal("1.0,\"rotary_scaling_factor\":2}").find("\"rope_type\":\"dynamic\""), std::string::npos);
+  EXPECT_NE(refusal("0.0}").find("rotary_emb_fraction: expected"), std::string::npos);
 }
 
 }  // namespace
