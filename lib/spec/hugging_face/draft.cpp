@@ -43,8 +43,8 @@ void Draft::refuse(const std::string& field, const std::string& expected) const 
     if (is_within(field, one.field) && (nearest == nullptr || one.field.size() > nearest->field.size())) nearest = &one;
   }
   if (nearest == nullptr) throw SpecError(fmt::format("{}: {}", field, expected));
-  // A file's field goes by its own name, which may be another than the spec's; a default has none, and what was computed
-  // of several is told by the spec's.
+  // A file's field goes by its own name, which may be another than the spec's; a default has none, and what was
+  // computed of several is told by the spec's.
   if (is_one_field(nearest->source))
     throw SpecError(fmt::format("{}{}: {}", nearest->source, field.substr(nearest->field.size()), expected));
   throw SpecError(fmt::format("{}: {}: {}", nearest->source, field, expected));

@@ -455,8 +455,8 @@ Claims falcon(const Part& part) {
   return {draft.claim()};
 }
 
-// DbrxAttention keeps attn_config.rope_theta, which the weights were trained with, and its rotation takes the base at the
-// top level, which no published file states.
+// DbrxAttention keeps attn_config.rope_theta, which the weights were trained with, and its rotation takes the base at
+// the top level, which no published file states.
 Claims dbrx(const Part& part) {
   const auto attention = part.config.object("attn_config");
   const auto trained = attention ? attention->number({"rope_theta"}) : std::nullopt;
