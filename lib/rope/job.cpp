@@ -43,6 +43,22 @@ std::size_t bytes_before(const Rope& encoding, Dtype dtype) {
   return static_cast<std::size_t>(first_rotary_channel(encoding)) * size_of(dtype);
 }
 
+// Results that are larger than the caches and written apart from x pass by them, since stores of lines that are not
+// there would first read them: if heads and both halves of them begin with a line, all vectors are parts of one.
+Caching caching_of_results(const Rope& encoding, const RopePass& pass, bool in_place, const Heads& y) {
+  if (in_place) return Caching::kept;
+  const auto element = static_cast<std::int64_t>(size_of(y.dtype));
+  const auto is_whole_lines = [&](std::int64_t elements) {
+    return elements * element % static_cast<std::int64_t>(LineWriter::line_bytes) == 0;
+  };
+  const auto start = reinterpret_cast<std::uintptr_t>(y.data) + bytes_before(encoding, y.dtype);
+  const bool on_lines = start % LineWriter::line_bytes == 0 && (y.batch == 1 || is_whole_lines(y.batch_stride)) &&
+                        (y.tokens == 1 || is_whole_lines(y.token_stride)) &&
+                        (y.heads == 1 || is_whole_lines(y.head_stride)) &&
+                        (pass.out == Pairing::interleaved || is_whole_lines(rotary_width(encoding) / 2));
+  return on_lines ? caching_of(y.batch * y.tokens * y.heads * y.head_dim * element) : Caching::kept;
+}
+
 // A decoding step has few tokens: its heads are shared out too. Where heads are set aside and there is more than one
 // tile of frequencies, each is a unit of its own.
 std::int64_t heads_per_row_of(const ConstHeads& x, const ChannelPlaces& places, std::size_t pairs) {
@@ -88,6 +104,7 @@ RopeJob::RopeJob(const PairTurns& turns, const Rope& encoding, const RopePass& p
              {x.batch_stride, x.token_stride, x.head_stride},
              y.data + bytes_before(encoding, y.dtype),
              {y.batch_stride, y.token_stride, y.head_stride},
+             caching_of_results(encoding, pass, x.data == y.data, y),
              x.batch,
              x.tokens,
              x.heads},

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/parallel.hpp"
 #include "lib/kernels/powers.hpp"
 #include "lib/numeric/heads.hpp"
@@ -94,6 +95,7 @@ struct HeadMemory {
   HeadStrides x_strides;
   std::byte* y;
   HeadStrides y_strides;
+  Caching y_caching;  ///< streamed where every vector of a quick tier lies at a multiple of its size
   std::int64_t batch;
   std::int64_t tokens;  ///< of one sequence
   std::int64_t heads;

@@ -1,14 +1,13 @@
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Core>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "lib/kernels/roofline_benchmark.hpp"
+#include "lib/kernels/heads_benchmark.hpp"
 #include "lib/rope/rope.hpp"
 
 // Rotating [tokens, heads, head_dim] in place beside scaling the same memory in place, and the same as people write it.
@@ -16,26 +15,10 @@
 namespace sextant {
 namespace {
 
-struct Shape {
-  std::int64_t tokens;
-  std::int64_t heads;
-  std::int64_t head_dim;
+constexpr HeadsShape beyond_cache{8192, 32, 128};
+constexpr HeadsShape within_l2{64, 16, 128};  // 512 KiB of float32
 
-  std::int64_t elements() const { return tokens * heads * head_dim; }
-  std::string text() const {
-    return std::to_string(tokens) + "x" + std::to_string(heads) + "x" + std::to_string(head_dim);
-  }
-};
-
-constexpr Shape beyond_cache{8192, 32, 128};
-constexpr Shape within_l2{64, 16, 128};  // 512 KiB of float32
-
-// Tensors of frameworks begin with a line, as the roofline's memory does: a vector's loads do not lie across two.
-struct alignas(64) CacheLine {
-  std::array<double, 8> values;
-};
-
-Rope encoding_of(const Shape& shape, Pairing pairing) {
+Rope encoding_of(const HeadsShape& shape, Pairing pairing) {
   Rope encoding;
   encoding.head_dim = encoding.rotary_dim = shape.head_dim;
   encoding.pairing = encoding.output_pairing = pairing;
@@ -48,14 +31,7 @@ std::vector<std::int64_t> consecutive(std::int64_t count) {
   return positions;
 }
 
-// Values of one to two, whatever the dtype: zeros would be another case.
-void fill(Dtype dtype, std::span<std::byte> memory) {
-  for (std::size_t i = 0; i < memory.size() / size_of(dtype); ++i) {
-    store(dtype, 1 + static_cast<double>(i % 251) / 256, memory.data() + i * size_of(dtype));
-  }
-}
-
-void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Shape& shape) {
+void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const HeadsShape& shape) {
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
   register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
                        std::string(name_of(dtype)) + "/" + (rounding == Rounding::certified ? "certified" : "fast") +
@@ -64,10 +40,8 @@ void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Sha
                      // Memory of its own: the roofline scales its memory as float32, which makes noise of other dtypes.
                      auto memory = std::make_shared<std::vector<CacheLine>>(bytes / sizeof(CacheLine));
                      auto* const data = reinterpret_cast<std::byte*>(memory->data());
-                     fill(dtype, {data, bytes});
-                     const Heads view{dtype,         data,           1, shape.tokens,
-                                      shape.heads,   shape.head_dim, 0, shape.heads * shape.head_dim,
-                                      shape.head_dim};
+                     fill_ordinarily(dtype, {data, bytes});
+                     const Heads view = shape.view(dtype, data);
                      return [encoder = RopeEncoder(encoding_of(shape, pairing)), positions = consecutive(shape.tokens),
                              view, rounding, memory] { encoder.apply(view, positions, rounding); };
                    }});
@@ -89,12 +63,12 @@ void fill_plain_row(std::int64_t position, PlainRow& row, std::int64_t pairs) {
 
 template <class TurnHead>
 void register_peer(const char* name, TurnHead turn_head) {
-  const Shape shape = beyond_cache;
+  const HeadsShape shape = beyond_cache;
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * sizeof(float);
   register_paired({std::string("rope/half/float32/") + name + "/" + shape.text(), Roofline::scale_inplace, bytes,
                    // NOLINTNEXTLINE(misc-unused-parameters): clang-tidy 14 does not see its use in a template
                    [=](std::span<std::byte> memory) -> std::function<void()> {
-                     fill(Dtype::float32, memory.first(bytes));
+                     fill_ordinarily(Dtype::float32, memory.first(bytes));
                      auto* const data = reinterpret_cast<float*>(memory.data());
                      return [=] {
                        const std::int64_t pairs = shape.head_dim / 2;

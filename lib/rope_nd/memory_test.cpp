@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -44,6 +45,43 @@ TEST(RopeNdMemory, PartsOfAHeadLieInAnyMemoryToo) {
     std::vector<std::int64_t> positions;
     for (std::int64_t i = 0; i < 4 * 2 * 23; ++i) positions.push_back(i % 5 == 0 ? 0 : i * 37 % 91 - 13);
     expect_same_in_any_memory(encoder, tensor_of_bits(dtype, {2, 23, 3, 32}, 5), positions);
+  }
+}
+
+// Rows keep what the token before them has in common with them.
+TEST(RopeNdMemory, TokensAreTurnedAlikeWhateverTokenWasBefore) {
+  // Each axis stands still, goes on by one, to other anchors, backwards and far away, together and by itself.
+  constexpr std::int64_t moves[] = {0, 0, 1, 0, 0, 1, 15, 0, -1, 16, 0, 0, -32, 1, 1000003, 0, -1000003, 0, 7, 0};
+  constexpr std::int64_t tokens = 200;
+  std::vector<std::int64_t> positions;
+  for (const std::int64_t stride : {1, 3, 7}) {
+    std::int64_t position = -5;
+    for (std::int64_t token = 0; token < tokens; ++token)
+      positions.push_back(position += token % stride == 0 ? moves[token / stride % 20] : 0);
+  }
+  for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
+    for (const Dtype dtype : floating_dtypes) {
+      const RopeNdEncoder encoder(encoding_of(order, Pairing::half));
+      const Tensor x = tensor_of_bits(dtype, {1, tokens, 1, 32}, 11);
+      for (const auto turned : {+[](const RopeNdEncoder&by, const Tensor&of, const std::vector<std::int64_t>&at) {
+                                  return by.rotate(of, at);
+                                },
+                                +[](const RopeNdEncoder&by, const Tensor&of, const std::vector<std::int64_t>&at) {
+                                  return by.backward(of, at);
+                                }}) {
+        const Tensor together = turned(encoder, x, positions);
+        const std::size_t bytes = x.data.size() / tokens;
+        for (std::size_t token = 0; token < tokens; ++token) {
+          Tensor one = Tensor::zeros(dtype, {1, 1, 1, 32});
+          std::copy_n(x.data.begin() + static_cast<std::ptrdiff_t>(token * bytes), bytes, one.data.begin());
+          const Tensor alone =
+              turned(encoder, one, {positions[token], positions[tokens + token], positions[2 * tokens + token]});
+          ASSERT_TRUE(std::equal(alone.data.begin(), alone.data.end(),
+                                 together.data.begin() + static_cast<std::ptrdiff_t>(token * bytes)))
+              << name_of(dtype) << ", token " << token;
+        }
+      }
+    }
   }
 }
 

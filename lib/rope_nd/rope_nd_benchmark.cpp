@@ -1,12 +1,10 @@
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "lib/kernels/roofline_benchmark.hpp"
+#include "lib/kernels/heads_benchmark.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
 
-// Qwen2-VL's heads on a film of 32 x 32 patches, from one array into another, beside the speed of scaling an array of
-// the same size in place.
+// Qwen2-VL's heads on a film of 32 x 32 patches, from one array into another and in place.
 
 namespace sextant {
 namespace {
@@ -26,21 +24,18 @@ std::vector<std::int64_t> positions() {
 }
 
 void add(Dtype dtype, SectionOrder order) {
-  const std::size_t bytes = static_cast<std::size_t>(tokens * heads * head_dim) * size_of(dtype);
-  const std::string name = "rope_nd/" + std::string(name_of(dtype)) +
-                           (order == SectionOrder::blocked ? "/blocked" : "/interleaved") + "/certified/8192x16x128";
-  register_paired({name, Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     RopeNd encoding;
-                     encoding.rope.head_dim = encoding.rope.rotary_dim = head_dim;
-                     encoding.sections = order == SectionOrder::blocked ? std::vector<std::int64_t>{16, 24, 24}
-                                                                        : std::vector<std::int64_t>{24, 20, 20};
-                     encoding.section_order = order;
-                     const auto encoder = std::make_shared<RopeNdEncoder>(encoding);
-                     const auto x = std::make_shared<Tensor>(Tensor::zeros(dtype, {1, tokens, heads, head_dim}));
-                     for (std::int64_t i = 0; i < x->elements(); ++i)
-                       x->set(i, static_cast<double>(i % 1021 - 510) / 64);
-                     return [=, list = positions()] { encoder->rotate(*x, list, memory.first(x->data.size())); };
-                   }});
+  const std::string name =
+      "rope_nd/" + std::string(name_of(dtype)) + (order == SectionOrder::blocked ? "/blocked" : "/interleaved");
+  register_turned(name, dtype, {tokens, heads, head_dim},
+                  [=]() -> std::function<void(const ConstHeads&, const Heads&)> {
+                    RopeNd encoding;
+                    encoding.rope.head_dim = encoding.rope.rotary_dim = head_dim;
+                    encoding.sections = order == SectionOrder::blocked ? std::vector<std::int64_t>{16, 24, 24}
+                                                                       : std::vector<std::int64_t>{24, 20, 20};
+                    encoding.section_order = order;
+                    return [encoder = RopeNdEncoder(encoding), list = positions()](
+                               const ConstHeads& x, const Heads& y) { encoder.apply(x, list, y); };
+                  });
 }
 
 const int registered = [] {

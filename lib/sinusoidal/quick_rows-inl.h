@@ -14,6 +14,7 @@
 
 #include <algorithm>
 
+#include "lib/kernels/put_vector-inl.h"
 #include "lib/sinusoidal/quick_certificate-inl.h"
 #include "lib/sinusoidal/row-inl.h"
 
@@ -27,13 +28,6 @@ struct TwoRotations {
   Rotation first;
   Rotation later;
 };
-
-/// A vector to memory, at an address that is a multiple of what it fills if it is streamed.
-template <Caching caching, class V, typename Element>
-HWY_INLINE void PutVector(V vector, Element* to) {
-  const hn::DFromV<V> d;
-  caching == Caching::streamed ? hn::Stream(vector, d, to) : hn::StoreU(vector, d, to);
-}
 
 /// Two vectors of floats, as bits, each to its place as elements of the type.
 template <class Type, Caching caching, class V>

@@ -1,34 +1,32 @@
-#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
-#include "lib/kernels/roofline_benchmark.hpp"
+#include "lib/kernels/heads_benchmark.hpp"
 #include "lib/xpos/xpos.hpp"
 
-// Queries of consecutive positions, from one array into another, beside the speed of scaling an array of the same size
-// in place.
+// Queries and keys of consecutive positions in turn, from one array into another and in place, where the powers of the
+// one undo those of the other.
 
 namespace sextant {
 namespace {
 
 void add(Dtype dtype) {
-  constexpr std::int64_t tokens = 8192;
-  constexpr std::int64_t heads = 16;
-  constexpr std::int64_t head_dim = 128;
-  const std::size_t bytes = static_cast<std::size_t>(tokens * heads * head_dim) * size_of(dtype);
-  const std::string name = "xpos/" + std::string(name_of(dtype)) + "/interleaved/certified/8192x16x128";
-  register_paired({name, Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     Xpos encoding;
-                     encoding.rope.head_dim = encoding.rope.rotary_dim = head_dim;
-                     encoding.rope.pairing = encoding.rope.output_pairing = Pairing::interleaved;
-                     const auto encoder = std::make_shared<XposEncoder>(encoding);
-                     const auto x = std::make_shared<Tensor>(Tensor::zeros(dtype, {1, tokens, heads, head_dim}));
-                     for (std::int64_t i = 0; i < x->elements(); ++i)
-                       x->set(i, static_cast<double>(i % 1021 - 510) / 64);
-                     std::vector<std::int64_t> positions;
-                     for (std::int64_t i = 0; i < tokens; ++i) positions.push_back(1000 + i);
-                     return [=] { encoder->rotate(*x, positions, memory.first(x->data.size())); };
-                   }});
+  constexpr HeadsShape shape{8192, 16, 128};
+  register_turned("xpos/" + std::string(name_of(dtype)) + "/interleaved", dtype, shape,
+                  [=]() -> std::function<void(const ConstHeads&, const Heads&)> {
+                    Xpos encoding;
+                    encoding.rope.head_dim = encoding.rope.rotary_dim = shape.head_dim;
+                    encoding.rope.pairing = encoding.rope.output_pairing = Pairing::interleaved;
+                    std::vector<std::int64_t> positions(static_cast<std::size_t>(shape.tokens));
+                    std::iota(positions.begin(), positions.end(), 1000);
+                    const XposEncoder queries(encoding);
+                    encoding.role = Role::key;
+                    const XposEncoder keys(encoding);
+                    return [=, calls = 0](const ConstHeads& x, const Heads& y) mutable {
+                      (calls++ % 2 == 0 ? queries : keys).apply(x, positions, y);
+                    };
+                  });
 }
 
 const int registered = [] {

@@ -55,6 +55,7 @@ void FillFromAnchor(const RowSource& source, std::size_t first_pair, std::size_t
 template <Dtype dtype, class Row>
 void FillAnchoredRow(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
   const std::int64_t before = row.position;
+  const std::int64_t token_before = row.token;
   BeginRow(source, token, first_pair, row);
   const PairTurns& turns = source.turns;
   const bool ordinary = IsOrdinary(turns.factor);
@@ -65,7 +66,7 @@ void FillAnchoredRow(const RowSource& source, std::int64_t token, std::size_t fi
   } else {
     row.bounds.bound = 11 * 0x1p-53 * (ordinary ? turns.factor.high : HUGE_VAL);
     row.bounds.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
-    if (turns.axes != nullptr) return FillAnchoredRowOfAxes(source, first_pair, count, row);
+    if (turns.axes != nullptr) return FillAnchoredRowOfAxes(source, token_before, first_pair, count, row);
     const bool turned = ordinary && before != Row::none && TurnsRows<Row>(source) &&
                         FillFromRowBefore(source, row.position - before, count, row);
     if (!turned) FillFromAnchor(source, first_pair, count, row);

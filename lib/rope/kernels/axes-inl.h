@@ -1,5 +1,11 @@
 // Rows whose pairs turn by coordinates of their own, for one Highway target. Included inside HWY_NAMESPACE by a file
-// that is compiled once per target.
+// that is compiled once per target. docs/proofs/rope.md, steps 3 and 5, has the bounds: each pair is what a row of one
+// axis has at that position.
+//
+//   1. A pair's axis is told by masks, one of all pairs for each axis; axes may alternate within a vector.
+//   2. An axis whose coordinate is that of the token before is passed over: its pairs' entries still stand.
+//   3. Of another the vectors that have a pair of it are computed as if all were of it, the multiple of
+//      StepRotations::count below the coordinate (unless that is the one before) times the step, and blended in.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_AXES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_AXES_INL_H_
@@ -19,27 +25,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// visit(position, i, mask) for each vector of pairs, from entry i of the row on, that the axis has a pair in.
+/// visit(i, mask) for each vector of pairs, from entry i of the row on, that the axis has a pair in.
 template <class Visit>
-HWY_INLINE void VisitAxes(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count,
-                          Visit visit) {
+HWY_INLINE void VisitAxis(const PairAxes& axes, std::int64_t axis, std::size_t padded, std::size_t first_pair,
+                          std::size_t count, Visit visit) {
   const Doubles d;
   const hn::RebindToUnsigned<Doubles> du;
-  const PairAxes& axes = *source.turns.axes;
-  const std::uint64_t* masks = axes.masks.data() + first_pair;
-  for (std::int64_t axis = 0; axis < axes.count; ++axis, masks += source.turns.frequencies->padded()) {
-    const std::int64_t position = SignedPosition(source, source.positions[axis * source.tokens + token]);
-    const PairRange range = axes.ranges[static_cast<std::size_t>(axis)];
-    const std::size_t first = std::max(range.first, first_pair) - first_pair;
-    const std::size_t last = std::min(std::max(range.last, first_pair) - first_pair, count);
-    for (std::size_t i = first; i < last; i += hn::Lanes(d))
-      visit(position, i, hn::BitCast(d, hn::LoadU(du, masks + i)));
-  }
+  const std::uint64_t* masks = axes.masks.data() + static_cast<std::size_t>(axis) * padded + first_pair;
+  const PairRange range = axes.ranges[static_cast<std::size_t>(axis)];
+  const std::size_t first = std::max(range.first, first_pair) - first_pair;
+  const std::size_t last = std::min(std::max(range.last, first_pair) - first_pair, count);
+  for (std::size_t i = first; i < last; i += hn::Lanes(d)) visit(i, hn::BitCast(d, hn::LoadU(du, masks + i)));
 }
 
-HWY_INLINE void JoinMasked(DoubleVector mask, DoubleVector value, double* entries) {
+/// `value` where the mask is all ones, in place of what was there.
+HWY_INLINE void BlendMasked(DoubleVector mask, DoubleVector value, double* entries) {
   const Doubles d;
-  hn::Store(hn::Or(hn::Load(d, entries), hn::And(mask, value)), d, entries);
+  hn::Store(hn::Or(hn::And(mask, value), hn::AndNot(mask, hn::Load(d, entries))), d, entries);
 }
 
 HWY_INLINE std::size_t WholeGroups(std::size_t count) {
@@ -52,9 +54,13 @@ void FillPreciseRowOfAxes(const RowSource& source, std::size_t first_pair, std::
   const Doubles d;
   alignas(64) double positions[rope_tile_pairs];
   std::fill_n(positions, WholeGroups(count), 0.0);
-  VisitAxes(source, row.token, first_pair, count,
-            [&](std::int64_t position, std::size_t i, DoubleVector mask)
-                HWY_ATTR { JoinMasked(mask, hn::Set(d, static_cast<double>(position)), positions + i); });
+  const PairAxes& axes = *source.turns.axes;
+  for (std::int64_t axis = 0; axis < axes.count; ++axis) {
+    const std::int64_t position = SignedPosition(source, source.positions[axis * source.tokens + row.token]);
+    VisitAxis(axes, axis, source.turns.frequencies->padded(), first_pair, count,
+              [&](std::size_t i, DoubleVector mask)
+                  HWY_ATTR { BlendMasked(mask, hn::Set(d, static_cast<double>(position)), positions + i); });
+  }
   const AttentionFactor& factor = source.turns.factor;
   const DoubleDouble<DoubleVector> scale{hn::Set(d, factor.high), hn::Set(d, factor.low)};
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
@@ -64,37 +70,44 @@ void FillPreciseRowOfAxes(const RowSource& source, std::size_t first_pair, std::
   }
 }
 
-/// a cos and a sin from the anchors of each pair's own position, which neighbouring tokens share for most pairs.
+/// a cos and a sin from the anchors of each pair's own position. `before` is the token that the row was of, or none: of
+/// an axis whose coordinate has not changed since, the pairs are left as they are, and of one that has, their anchors
+/// too unless it has come to another's steps. In a scan of patches most axes stand still.
 template <class Row>
-void FillAnchoredRowOfAxes(const RowSource& source, std::size_t first_pair, std::size_t count, Row& row) {
+void FillAnchoredRowOfAxes(const RowSource& source, std::int64_t before, std::size_t first_pair, std::size_t count,
+                           Row& row) {
   const Doubles d;
-  // The anchors' positions as doubles: they are multiples of StepRotations::count.
-  alignas(64) double positions[rope_tile_pairs];
-  std::fill_n(positions, WholeGroups(count), 0.0);
-  std::fill_n(row.cos, WholeGroups(count), 0.0);
-  std::fill_n(row.sin, WholeGroups(count), 0.0);
-  VisitAxes(source, row.token, first_pair, count,
-            [&](std::int64_t position, std::size_t i, DoubleVector mask) HWY_ATTR {
-              const std::int64_t step = position & (StepRotations::count - 1);
-              const StepGroup& group = source.turns.steps->at(step)[(first_pair + i) / FrequencyPieces::lanes];
-              const std::size_t lane = (first_pair + i) % FrequencyPieces::lanes;
-              JoinMasked(mask, hn::Set(d, static_cast<double>(position - step)), positions + i);
-              JoinMasked(mask, hn::Load(d, group.cos.data() + lane), row.cos + i);
-              JoinMasked(mask, hn::Load(d, group.sin.data() + lane), row.sin + i);
-            });
-  const DoubleVector scale = hn::Set(d, source.turns.factor.high);
-  const bool held = row.anchor_position != Row::none;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const DoubleVector anchor = hn::Load(d, positions + i);
-    if (!held || !hn::AllTrue(d, hn::Eq(anchor, hn::Load(d, row.anchors + i)))) {
-      const Rotation z = RotationAt(*source.turns.frequencies, first_pair + i, anchor, unit_circle());
-      hn::Store(anchor, d, row.anchors + i);
-      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
-    }
-    StoreRotation(Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), LoadRotation(i, row.cos, row.sin)), i,
-                  row.cos, row.sin);
+  const PairAxes& axes = *source.turns.axes;
+  const std::size_t padded = source.turns.frequencies->padded();
+  const bool held = before != Row::none && source.turns.frequencies->pairs() <= rope_tile_pairs;
+  if (!held) {
+    for (double* entries : {row.cos, row.sin, row.anchor_cos, row.anchor_sin})
+      std::fill_n(entries, WholeGroups(count), 0.0);
   }
-  row.anchor_position = source.turns.frequencies->pairs() > rope_tile_pairs ? Row::none : 0;
+  const DoubleVector scale = hn::Set(d, source.turns.factor.high);
+  for (std::int64_t axis = 0; axis < axes.count; ++axis) {
+    const std::int64_t* const of_axis = source.positions + axis * source.tokens;
+    const std::int64_t position = SignedPosition(source, of_axis[row.token]);
+    const std::int64_t position_before = held ? SignedPosition(source, of_axis[before]) : 0;
+    if (held && position == position_before) continue;
+    constexpr std::int64_t step_bits = StepRotations::count - 1;
+    const std::int64_t step = position & step_bits;
+    const bool same_anchor = held && position - step == (position_before & ~step_bits);
+    const StepGroup* const groups = source.turns.steps->at(step);
+    VisitAxis(axes, axis, padded, first_pair, count, [&](std::size_t i, DoubleVector mask) HWY_ATTR {
+      if (!same_anchor) {
+        const Rotation z =
+            RotationAt(*source.turns.frequencies, first_pair + i, split_position(position - step), unit_circle());
+        BlendMasked(mask, hn::Mul(z.cos, scale), row.anchor_cos + i);
+        BlendMasked(mask, hn::Mul(z.sin, scale), row.anchor_sin + i);
+      }
+      const StepGroup& group = groups[(first_pair + i) / FrequencyPieces::lanes];
+      const Rotation turn = LoadRotation((first_pair + i) % FrequencyPieces::lanes, group.cos.data(), group.sin.data());
+      const Rotation z = Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), turn);
+      BlendMasked(mask, z.cos, row.cos + i);
+      BlendMasked(mask, z.sin, row.sin + i);
+    });
+  }
 }
 
 }  // namespace sextant::HWY_NAMESPACE

@@ -1,5 +1,13 @@
 // Turns the heads of one token by its row, for one Highway target. Included inside HWY_NAMESPACE by a file that is
 // compiled once per target.
+//
+//   1. The quick tier turns vector after vector of whole pairs, head after head, and keeps what its certificate passes
+//      (docs/proofs/rope.md, steps 9 to 14). A vector is begun before the one ahead of it is ended.
+//   2. Results that lie on whole lines apart from x, more than the caches hold, are streamed past them; nothing else
+//      about them differs.
+//   3. A vector that is left open is done by the kernel itself, whose certificate has both ends of the bound (steps 1
+//      and 2) and which leaves pairs to settle.hpp; the quick tier goes on behind it.
+//   4. Pairs beyond the last whole vector go through memory of our own, filled up with copies of the last.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_HEADS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_HEADS_INL_H_
@@ -17,6 +25,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "lib/kernels/line_writer.hpp"
 #include "lib/rope/kernels/pairs-inl.h"
 #include "lib/rope/kernels/row-inl.h"
 
@@ -98,6 +107,7 @@ struct HeadsOfToken {
   Element* y1;
   std::int64_t y_stride;
   std::int64_t heads;
+  Caching caching;  // of the results; streamed where every vector of them lies at a multiple of its size
 };
 
 struct Place {
@@ -134,7 +144,7 @@ HWY_INLINE void PrefetchAhead(const void* from) {
 // by the quick tier and its second try, and returns its place, or that of the head after the last. There are no calls
 // in this function, so that constants stay in registers. A vector is begun before the one ahead of it is ended: the
 // processor looks only so far ahead in the code, and so finds work there that does not wait for this vector's results.
-template <class Tier, Rounding rounding, Pairing in, Pairing out, class Row>
+template <class Tier, Rounding rounding, Pairing in, Pairing out, Caching caching, class Row>
 HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
                                const HeadsOfToken<typename Tier::First::Element>& work, Place from) {
   using First = typename Tier::First;
@@ -170,16 +180,15 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
     }
     const auto ending = begun;
     if (head != heads) begun = begin();
-    if (HWY_UNLIKELY((!quick.template End<rounding, in, out>(ending, first_out, second_out)))) {
+    if (HWY_UNLIKELY((!quick.template End<rounding, in, out, caching>(ending, first_out, second_out)))) {
       if constexpr (std::is_void_v<Second>) {
         return at;
       } else {
         const Second again(row);
         const auto x = PointersAt<in, out>(work, at);
         const auto* const second = in == Pairing::half ? x.x1 : x.x0 + lanes;
-        if (!again.template End<rounding, in, out>(again.template Begin<rounding, in, out>(row, at.pair, x.x0, second),
-                                                   x.y0, x.y1))
-          return at;
+        const auto begun_again = again.template Begin<rounding, in, out>(row, at.pair, x.x0, second);
+        if (!again.template End<rounding, in, out, caching>(begun_again, x.y0, x.y1)) return at;
       }
     }
     if (head == heads) return {heads, 0};
@@ -198,7 +207,11 @@ void TurnHeads(const RowFor<Kernel>& row, std::size_t count, const HeadsOfToken<
     const std::size_t lanes = hn::Lanes(typename Tier::First::DE());
     whole = row.quick ? count / lanes * lanes : 0;
     for (Place from{whole > 0 ? 0 : work.heads, 0}; from.head < work.heads;) {
-      const Place open = TurnQuickly<Tier, rounding, in, out>(row, whole, work, from);
+      // Where channels change places, lines would have to be put together first: those are kept.
+      constexpr Caching past = in == out ? Caching::streamed : Caching::kept;
+      const Place open = work.caching == past
+                             ? TurnQuickly<Tier, rounding, in, out, past>(row, whole, work, from)
+                             : TurnQuickly<Tier, rounding, in, out, Caching::kept>(row, whole, work, from);
       if (open.head == work.heads) break;
       // Where it gets nowhere, among zeros for one, the rest of the head is not asked vector by vector.
       const bool stuck = open.head == from.head && open.pair == from.pair;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 
+#include "lib/kernels/put_vector-inl.h"
 #include "lib/kernels/rotations-inl.h"
 #include "lib/spec/rope.hpp"
 
@@ -38,13 +39,20 @@ HWY_INLINE PairOf<hn::Vec<DE>> LoadPairs(DE de, const hn::TFromD<DE>* first, con
   return x;
 }
 
-template <Pairing pairing, class DE>
+/// The reverse; streamed, to addresses that are multiples of a vector.
+template <Pairing pairing, Caching caching = Caching::kept, class DE>
 HWY_INLINE void StorePairs(DE de, const PairOf<hn::Vec<DE>>& y, hn::TFromD<DE>* first, hn::TFromD<DE>* second) {
   if constexpr (pairing == Pairing::half) {
-    hn::StoreU(y.first, de, first);
-    hn::StoreU(y.second, de, second);
-  } else {
+    PutVector<caching>(y.first, first);
+    PutVector<caching>(y.second, second);
+  } else if constexpr (caching == Caching::kept) {
     hn::StoreInterleaved2(y.first, y.second, de, first);
+  } else {
+    // Highway interleaves in memory alone.
+    alignas(64) hn::TFromD<DE> pairs[2 * HWY_MAX_BYTES / sizeof(hn::TFromD<DE>)];
+    hn::StoreInterleaved2(y.first, y.second, de, pairs);
+    PutVector<caching>(hn::Load(de, pairs), first);
+    PutVector<caching>(hn::Load(de, pairs + hn::Lanes(de)), first + hn::Lanes(de));
   }
 }
 

@@ -73,7 +73,7 @@ struct RowOf {
   alignas(64) double sin[row_entries];
   Bounds bounds;
   const RowSource* source;
-  std::int64_t token;
+  std::int64_t token = none;
   std::size_t first_pair;
   std::int64_t position = none;  // negated where the direction is clockwise; not under axes
   bool quick = false;            // whether the quick tier's conditions on a hold for all pairs
@@ -82,8 +82,8 @@ struct RowOf {
 /// A row in double, made of an anchor, which neighbouring tokens share, and a step, or of the row before.
 template <class Bounds>
 struct AnchoredRow : RowOf<Bounds> {
-  alignas(64) double anchors[rope_tile_pairs];  // under axes the anchor positions of the pairs
-  // a times the rotations at anchor_position (under axes, at `anchors`), of the whole encoding where that is one tile.
+  // a times the rotations at anchor_position (under axes, at those of the pairs' own positions), of the whole encoding
+  // where that is one tile.
   alignas(64) double anchor_cos[rope_tile_pairs];
   alignas(64) double anchor_sin[rope_tile_pairs];
   std::int64_t anchor_position = RowOf<Bounds>::none;

@@ -8,6 +8,7 @@
 #define SEXTANT_LIB_ROPE_KERNELS_UNITS_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -64,7 +65,7 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
       TurnHeads<Kernel, rounding, in, out>(
           row, std::min(rope_tile_pairs, pairs - tile),
           {from, from + (in == Pairing::half ? job.channels.half : 0), memory.x_strides[2], to,
-           to + (out == Pairing::half ? job.channels.half : 0), memory.y_strides[2], heads});
+           to + (out == Pairing::half ? job.channels.half : 0), memory.y_strides[2], heads, memory.y_caching});
     };
     if (set_aside == 0)
       turn_heads(x_token + head_begin * memory.x_strides[2], y_token + head_begin * memory.y_strides[2],
@@ -95,6 +96,7 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
       turn_tile(unit, tile, row);
     }
   }
+  if (memory.y_caching == Caching::streamed) hwy::FlushStream();
 }
 
 template <class Kernel, Rounding rounding>
@@ -126,7 +128,7 @@ void WriteRows(const TableJob& job, std::int64_t first, std::int64_t last) {
       const std::size_t count = std::min(rope_tile_pairs, pairs - tile);
       Kernel::template Fill<Pairing::half, Pairing::half>(job.rows, token, tile, count, row);
       TurnHeads<Kernel, Rounding::certified, Pairing::half, Pairing::half>(
-          row, count, {ones, zeros, 0, cos_row + tile, sin_row + tile, 0, 1});
+          row, count, {ones, zeros, 0, cos_row + tile, sin_row + tile, 0, 1, Caching::kept});
     }
   }
 }

@@ -185,15 +185,15 @@ struct QuickFloat32 {
             TurnHalf<in, out>(row, i + half, x0 + (in == Pairing::half ? half : 2 * half), x1 + half)};
   }
 
-  template <Rounding rounding, Pairing in, Pairing out>
+  template <Rounding rounding, Pairing in, Pairing out, Caching caching>
   HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
     const DE de;
     constexpr bool together = side_by_side<in, out>;
     const auto first = together ? Joined(y.earlier.second, y.earlier.first) : Joined(y.later.first, y.earlier.first);
     const auto second = together ? Joined(y.later.second, y.later.first) : Joined(y.later.second, y.earlier.second);
     if (rounding == Rounding::certified && HWY_UNLIKELY((!Certain<in, out>(y, first, second)))) return false;
-    StorePairs<together ? Pairing::half : out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)},
-                                               y0, together ? y0 + hn::Lanes(de) : y1);
+    const PairOf<hn::Vec<DE>> bits{hn::BitCast(de, first), hn::BitCast(de, second)};
+    StorePairs<together ? Pairing::half : out, caching>(de, bits, y0, together ? y0 + hn::Lanes(de) : y1);
     return true;
   }
 

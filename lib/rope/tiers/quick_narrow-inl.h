@@ -147,18 +147,18 @@ struct QuickNarrow {
             hn::BitCast(de, hn::ConcatOdd(du, hn::BitCast(du, later), hn::BitCast(du, earlier)))};
   }
 
-  template <Pairing in, Pairing out>
+  template <Pairing in, Pairing out, Caching caching>
   static HWY_INLINE void Store(Elements y0, Elements y1, Element* first, Element* second) {
     const DE de;
     if constexpr (whole_pairs<in> && out == Pairing::interleaved) {
       const DF df;
       const DU du;
       const auto low = hn::Set(du, 0xFFFF);
-      hn::StoreU(hn::BitCast(de, hn::Or(hn::And(hn::BitCast(du, y0), low), hn::ShiftLeft<16>(hn::BitCast(du, y1)))), de,
-                 first);
-      hn::StoreU(Uppers(hn::BitCast(df, y0), hn::BitCast(df, y1)), de, first + hn::Lanes(de));
+      const auto lowers = hn::Or(hn::And(hn::BitCast(du, y0), low), hn::ShiftLeft<16>(hn::BitCast(du, y1)));
+      PutVector<caching>(hn::BitCast(de, lowers), first);
+      PutVector<caching>(Uppers(hn::BitCast(df, y0), hn::BitCast(df, y1)), first + hn::Lanes(de));
     } else {
-      StorePairs<out>(de, PairOf<Elements>{y0, y1}, first, second);
+      StorePairs<out, caching>(de, PairOf<Elements>{y0, y1}, first, second);
     }
   }
 
@@ -189,14 +189,14 @@ struct QuickNarrow {
     return {hn::MulAdd(x0, c_tail, first), hn::MulAdd(x1, c_tail, second)};
   }
 
-  template <Rounding rounding, Pairing in, Pairing out>
+  template <Rounding rounding, Pairing in, Pairing out, Caching caching>
   static HWY_INLINE bool Finish(const Pairs& a, const Pairs& b, Elements first, Elements second, Element* y0,
                                 Element* y1) {
     if constexpr (rounding == Rounding::certified) {
       const auto from_tie = hn::Min(FromTie(a.first, b.first), FromTie(a.second, b.second));
       if (HWY_UNLIKELY(!Certain(from_tie, first, second))) return false;
     }
-    Store<in, out>(first, second, y0, y1);
+    Store<in, out, caching>(first, second, y0, y1);
     return true;
   }
 
@@ -220,17 +220,17 @@ struct QuickNarrow {
                                SecondHalf(x.second))};
   }
 
-  template <Rounding rounding, Pairing in, Pairing out>
+  template <Rounding rounding, Pairing in, Pairing out, Caching caching>
   HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
     const auto& [a, b] = y;
     if constexpr (is_float16) {
       const auto first = hn::Combine(DE(), Demoted(b.first), Demoted(a.first));
       const auto second = hn::Combine(DE(), Demoted(b.second), Demoted(a.second));
-      return Finish<rounding, in, out>(a, b, first, second, y0, y1);
+      return Finish<rounding, in, out, caching>(a, b, first, second, y0, y1);
     } else {
       const Pairs c{Moved<rounding>(a.first), Moved<rounding>(a.second)};
       const Pairs d{Moved<rounding>(b.first), Moved<rounding>(b.second)};
-      return Finish<rounding, in, out>(c, d, Uppers(c.first, d.first), Uppers(c.second, d.second), y0, y1);
+      return Finish<rounding, in, out, caching>(c, d, Uppers(c.first, d.first), Uppers(c.second, d.second), y0, y1);
     }
   }
 };
