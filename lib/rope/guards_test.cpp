@@ -168,6 +168,45 @@ TEST_P(RopeGuardsOn, LeastMostAndRatioOfTheQuickTier) {
   }
 }
 
+// Step 21 of docs/proofs/rope.md. At position 0 a pair is multiplied by the factor alone: 1 + 2^-52 puts 1.5 + k 2^-52
+// at k 2^-104 from a tie, on both sides of the bound; others tie in half of the cases, and just above a power of two,
+// where the gap below is half as large.
+TEST_P(RopeGuardsOn, TiesOfDoubles) {
+  for (const double factor : {1 + 0x1p-52, 1.5, 1.25, 1 - 0x1p-53, 0.75}) {
+    Pairs pairs;
+    for (int power = 0; power <= 12; ++power) {
+      for (const int sign : {-1, 1}) {
+        const double near = 1.5 + sign * std::ldexp(1.0, power - 52);
+        pairs.emplace_back(near, -near);
+        pairs.emplace_back(std::ldexp(near, 40), std::ldexp(near, -40));
+        pairs.emplace_back((1 + sign * std::ldexp(1.0, power - 52)) / factor, above(1 / factor));
+        pairs.emplace_back((2 + sign * std::ldexp(1.0, power - 51)) * near, 1.5);
+      }
+    }
+    expect_oracle(with_factor(factor), Dtype::float64, 0, pairs);
+    if (HasFatalFailure()) return;
+    expect_oracle(with_factor(factor), Dtype::float64, 131071, pairs);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Components that all but cancel, to magnitudes below what is lost to rounding.
+TEST_P(RopeGuardsOn, DoublesThatCancel) {
+  const Rope encoding = with_factor(1.0);
+  PairOracle oracle(encoding);
+  for (const std::int64_t position : {std::int64_t{1}, std::int64_t{131071}, (std::int64_t{1} << 53) - 1}) {
+    Pairs pairs;
+    for (std::int64_t pair = 0; pair < 64; ++pair) {
+      // What (1, 0) turned back is: its nearest doubles turn to 1 and about 2^-54.
+      const PairOracle::Values turned = oracle.rotated(Dtype::float64, position, pair, position + 1, 1.0, 0.0);
+      const double scale = std::ldexp(1.0, static_cast<int>(pair) - 32);
+      pairs.emplace_back(turned.first * scale, -turned.second * scale);
+    }
+    expect_oracle(encoding, Dtype::float64, position, pairs);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Beyond [2^-20, 2^20] nothing is certified but by the last tier, half a millisecond each. From 2^996 on a factor
 // cannot be split, which makes NaN of rows on targets without fused operations.
 TEST_P(RopeGuardsOn, AttentionFactorsAtBothEnds) {

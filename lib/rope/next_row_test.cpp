@@ -18,6 +18,7 @@
 #include <hwy/highway.h>
 
 #include "lib/rope/tiers/float32-inl.h"
+#include "lib/rope/tiers/float64-inl.h"
 #include "lib/rope/tiers/narrow-inl.h"
 #include "lib/rope/tiers/narrow_row-inl.h"
 
@@ -51,14 +52,15 @@ void FillRowsOf(const RowSource& source, std::vector<FilledRow>& rows) {
     if constexpr (Kernel::Row::precise) {
       rows.back().cos_low = copied(row.cos_low);
       rows.back().sin_low = copied(row.sin_low);
-      rows.back().units = row.units;
+      if constexpr (requires { row.units; }) rows.back().units = row.units;
     }
   }
 }
 
 void FillRows(Dtype dtype, const RowSource& source, std::vector<FilledRow>& rows) {
-  dtype == Dtype::float32 ? FillRowsOf<TurnFloat32<SharedBounds>>(source, rows)
-                          : FillRowsOf<TurnNarrow<Float16, SharedBounds>>(source, rows);
+  dtype == Dtype::float64   ? FillRowsOf<TurnFloat64<SharedBounds>>(source, rows)
+  : dtype == Dtype::float32 ? FillRowsOf<TurnFloat32<SharedBounds>>(source, rows)
+                            : FillRowsOf<TurnNarrow<Float16, SharedBounds>>(source, rows);
 }
 
 }  // namespace sextant::HWY_NAMESPACE
@@ -125,7 +127,7 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
     const RopePlan plan(encoding, ladders_of(encoding), 1);
     const FrequencyPieces& frequencies = plan.frequencies;
     const AttentionFactor& factor = plan.factor;
-    for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
+    for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16}) {
       for (const std::vector<std::int64_t>& positions : sequences()) {
         const RowSource source{PairTurns(plan),  Direction::counterclockwise, Rounding::certified,
                                positions.data(), std::ssize(positions),       1000};
@@ -136,9 +138,15 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
         for (std::size_t token = 0; token < rows.size(); ++token) {
           const FilledRow& row = rows[token];
           turned += row.turns > 0 ? 1 : 0;
-          const bool precise = dtype == Dtype::float32 && row.turns > 0;
+          const bool precise = dtype == Dtype::float64 || (dtype == Dtype::float32 && row.turns > 0);
           const double t = precise ? 1.01 : row.turns > 0 ? 66 : 7.75;
-          EXPECT_GE(row.bound, (t + 3.25) * 0x1p-53 * factor.high * (1 - 0x1p-40));
+          // What both parts of an entry are off by.
+          const double in_double_double = dtype == Dtype::float32 ? 0x1p-91 : row.turns > 0 ? 0x1p-94 : 0x1.2p-99;
+          if (dtype == Dtype::float64) {
+            EXPECT_EQ(row.bound, (row.turns > 0 ? 0x1p-93 : 0x1p-98) * factor.high);
+          } else {
+            EXPECT_GE(row.bound, (t + 3.25) * 0x1p-53 * factor.high * (1 - 0x1p-40));
+          }
           EXPECT_EQ(row.units.has_value(), dtype == Dtype::float32);
           if (row.units) {
             EXPECT_EQ(*row.units, precise ? 1 << 15 : 1 << 17);
@@ -155,7 +163,7 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
                 << "pair " << pair << " token " << token << " at " << positions[token];
             if (!precise) continue;
             ASSERT_LE(norm(cos_error + exactly(row.cos_low[pair]), sin_error + exactly(row.sin_low[pair])),
-                      0x1p-91 * factor.high)
+                      in_double_double * factor.high)
                 << "pair " << pair << " token " << token << " at " << positions[token];
           }
         }
@@ -168,7 +176,7 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
 
 TEST_P(NextRowOn, ChangesNoValue) {
   constexpr std::int64_t heads = 16;
-  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
     for (const char* fields :
          {R"("head_dim":128)", R"("head_dim":128,"rotary_dim":96,"direction":"clockwise","pairing":"interleaved")"}) {
       const Rope encoding = rope_of(fields);

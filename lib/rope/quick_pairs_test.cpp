@@ -95,7 +95,7 @@ TEST_P(QuickPairsOn, PairsThatItsArithmeticRoundsWronglyAreSeen) {
 // of the format, come out right.
 TEST_P(QuickPairsOn, OnePairThatIsLeftOpenDisturbsNoOther) {
   const double infinity = std::numeric_limits<double>::infinity();
-  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
     const double least = std::ldexp(1.0, format_of(dtype).min_exponent);
     const double largest = largest_finite(dtype);
     const std::pair<double, double> odd[] = {{0.0, 0.0},         {-0.0, 0.0},         {0.0, 1.5},

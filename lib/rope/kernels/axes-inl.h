@@ -48,25 +48,39 @@ HWY_INLINE std::size_t WholeGroups(std::size_t count) {
   return (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;
 }
 
-/// a cos and a sin in double-double, each pair at its own position.
+/// Whether what the row has of the token before may stay.
 template <class Row>
-void FillPreciseRowOfAxes(const RowSource& source, std::size_t first_pair, std::size_t count, Row& row) {
+HWY_INLINE bool Holds(const RowSource& source, const Row& row, std::int64_t before) {
+  return before != row.none && source.turns.frequencies->pairs() <= rope_tile_pairs;
+}
+
+/// a cos and a sin in double-double, each pair at its own position; `before` as below.
+template <class Row>
+void FillPreciseRowOfAxes(const RowSource& source, std::int64_t before, std::size_t first_pair, std::size_t count,
+                          Row& row) {
   const Doubles d;
-  alignas(64) double positions[rope_tile_pairs];
-  std::fill_n(positions, WholeGroups(count), 0.0);
   const PairAxes& axes = *source.turns.axes;
-  for (std::int64_t axis = 0; axis < axes.count; ++axis) {
-    const std::int64_t position = SignedPosition(source, source.positions[axis * source.tokens + row.token]);
-    VisitAxis(axes, axis, source.turns.frequencies->padded(), first_pair, count,
-              [&](std::size_t i, DoubleVector mask)
-                  HWY_ATTR { BlendMasked(mask, hn::Set(d, static_cast<double>(position)), positions + i); });
+  const bool held = Holds(source, row, before);
+  if (!held) {
+    for (double* entries : {row.cos, row.sin, row.cos_low, row.sin_low}) std::fill_n(entries, WholeGroups(count), 0.0);
   }
   const AttentionFactor& factor = source.turns.factor;
   const DoubleDouble<DoubleVector> scale{hn::Set(d, factor.high), hn::Set(d, factor.low)};
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const PreciseRotation turn =
-        PreciseRotationAt(*source.turns.frequencies, first_pair + i, hn::Load(d, positions + i), unit_circle());
-    StorePrecise({Multiply(turn.sin, scale), Multiply(turn.cos, scale)}, i, row.cos, row.sin, row.cos_low, row.sin_low);
+  for (std::int64_t axis = 0; axis < axes.count; ++axis) {
+    const std::int64_t* const of_axis = source.positions + axis * source.tokens;
+    if (held && of_axis[row.token] == of_axis[before]) continue;
+    const SplitPosition position = split_position(SignedPosition(source, of_axis[row.token]));
+    VisitAxis(axes, axis, source.turns.frequencies->padded(), first_pair, count,
+              [&](std::size_t i, DoubleVector mask) HWY_ATTR {
+                const PreciseRotation turn =
+                    PreciseRotationAt(*source.turns.frequencies, first_pair + i, position, unit_circle());
+                const auto cos = Multiply(turn.cos, scale);
+                const auto sin = Multiply(turn.sin, scale);
+                BlendMasked(mask, cos.high, row.cos + i);
+                BlendMasked(mask, sin.high, row.sin + i);
+                BlendMasked(mask, cos.low, row.cos_low + i);
+                BlendMasked(mask, sin.low, row.sin_low + i);
+              });
   }
 }
 
@@ -79,7 +93,7 @@ void FillAnchoredRowOfAxes(const RowSource& source, std::int64_t before, std::si
   const Doubles d;
   const PairAxes& axes = *source.turns.axes;
   const std::size_t padded = source.turns.frequencies->padded();
-  const bool held = before != Row::none && source.turns.frequencies->pairs() <= rope_tile_pairs;
+  const bool held = Holds(source, row, before);
   if (!held) {
     for (double* entries : {row.cos, row.sin, row.anchor_cos, row.anchor_sin})
       std::fill_n(entries, WholeGroups(count), 0.0);

@@ -79,20 +79,24 @@ struct RowOf {
   bool quick = false;            // whether the quick tier's conditions on a hold for all pairs
 };
 
+/// A row that may be turned from the one before (next_row-inl.h).
+template <class Bounds>
+struct NextRow : RowOf<Bounds> {
+  alignas(64) double step_cos[rope_tile_pairs];  // the rotation by step_distance
+  alignas(64) double step_sin[rope_tile_pairs];
+  std::int64_t step_distance = RowOf<Bounds>::none;
+  std::int64_t distance = RowOf<Bounds>::none;  // from the position of the row before
+  int turns = 0;  // how many rows were turned from each other since one was filled by itself
+};
+
 /// A row in double, made of an anchor, which neighbouring tokens share, and a step, or of the row before.
 template <class Bounds>
-struct AnchoredRow : RowOf<Bounds> {
+struct AnchoredRow : NextRow<Bounds> {
   // a times the rotations at anchor_position (under axes, at those of the pairs' own positions), of the whole encoding
   // where that is one tile.
   alignas(64) double anchor_cos[rope_tile_pairs];
   alignas(64) double anchor_sin[rope_tile_pairs];
   std::int64_t anchor_position = RowOf<Bounds>::none;
-  // next_row-inl.h: the rotation by step_distance.
-  alignas(64) double step_cos[rope_tile_pairs];
-  alignas(64) double step_sin[rope_tile_pairs];
-  std::int64_t step_distance = RowOf<Bounds>::none;
-  std::int64_t distance = RowOf<Bounds>::none;  // from the position of the row before
-  int turns = 0;  // how many rows were turned from each other since one was filled by itself
 };
 
 /// Whether the attention factor is in the range of the bounds' derivation; else nothing is certified, and every pair

@@ -1,5 +1,14 @@
 // float64 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled once per target.
-// docs/proofs/rope.md, steps 5 and 7, has the bounds.
+//
+//   1. A row has a cos and a sin of each pair in double-double, by itself or turned from the row before.
+//   2. Each y is a sum of two products of an element and an entry. The products' and the sum's errors are doubles
+//      themselves; with the entries' low parts they make what is left beside the nearest double, h + r.
+//   3. The quick tier keeps h where h + r, moved away from h by four bounds, still rounds to h: docs/proofs/rope.md,
+//      step 21. It needs fused operations.
+//   4. What that leaves open, and whole vectors on other targets, are rounded with both ends of the bound (steps 5 and
+//      7), and the rest goes to settle.hpp.
+//
+// docs/proofs/rope.md, steps 4, 5, 7 and 21, has the bounds.
 
 #if defined(SEXTANT_LIB_ROPE_TIERS_FLOAT64_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TIERS_FLOAT64_INL_H_
@@ -15,6 +24,7 @@
 
 #include "lib/kernels/certify-inl.h"
 #include "lib/rope/kernels/axes-inl.h"
+#include "lib/rope/kernels/next_row-inl.h"
 #include "lib/rope/kernels/pair_bounds-inl.h"
 #include "lib/rope/kernels/precise_row-inl.h"
 #include "lib/rope/kernels/settle-inl.h"
@@ -25,9 +35,16 @@ namespace sextant::HWY_NAMESPACE {
 
 /// A row in double-double.
 template <class Bounds>
-struct Float64Row : RowOf<Bounds> {
+struct Float64Row : NextRow<Bounds> {
+  static constexpr std::size_t element_bytes = 8;
+  static constexpr bool precise = true;
+  static constexpr int most_turns = 16;
+  static constexpr double bound_of_turned = 0x1p-40;  // docs/proofs/rope.md, step 4
+
   alignas(64) double cos_low[row_entries];
   alignas(64) double sin_low[row_entries];
+  alignas(64) double step_cos_low[rope_tile_pairs];
+  alignas(64) double step_sin_low[rope_tile_pairs];
 };
 
 /// float64 elements, in double-double; Rounding::fast is the same.
@@ -41,15 +58,20 @@ struct TurnFloat64 {
 
   template <Pairing in, Pairing out>
   static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
+    const std::int64_t before = row.position;
+    const std::int64_t token_before = row.token;
     BeginRow(source, token, first_pair, row);
     const PairTurns& turns = source.turns;
     if constexpr (Bounds::of_pairs) {
       FillPreciseRow(source, first_pair, count, row);
       FillPairBounds<dtype>(count, row);
     } else {
-      row.bounds.bound = 0x1p-98 * (IsOrdinary(turns.factor) ? turns.factor.high : HUGE_VAL);
-      turns.axes != nullptr ? FillPreciseRowOfAxes(source, first_pair, count, row)
-                            : FillPreciseRow(source, first_pair, count, row);
+      row.quick = IsOrdinary(turns.factor);
+      row.bounds.bound = 0x1p-98 * (row.quick ? turns.factor.high : HUGE_VAL);
+      if (turns.axes != nullptr) return FillPreciseRowOfAxes(source, token_before, first_pair, count, row);
+      const bool turned = row.quick && before != Row::none && TurnsRows<Row>(source) &&
+                          FillFromRowBefore(source, row.position - before, count, row);
+      if (!turned) FillPreciseRow(source, first_pair, count, row);
     }
   }
 
@@ -75,6 +97,86 @@ struct TurnFloat64 {
     return {first.bits, second.bits};
   }
 };
+
+#if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
+
+/// float64 elements, a vector of pairs at a time (docs/proofs/rope.md, step 21).
+struct QuickFloat64 {
+  using Element = std::uint64_t;
+  using DE = hn::Rebind<Element, Doubles>;
+  using Mask = hn::Mask<Doubles>;
+  struct Begun {
+    PairOf<DoubleVector> nearest;
+    PairOf<DoubleVector> moved;  // what is left of y beside the nearest double, and four bounds more
+    Mask inside;
+  };
+
+  template <class Bounds>
+  explicit HWY_INLINE QuickFloat64(const Float64Row<Bounds>&) {}
+
+  // x c less than the double nearest to it, c in double-double: that double's error and what the low part adds.
+  static HWY_INLINE DoubleVector Rest(DoubleVector x, DoubleVector c, DoubleVector c_low, DoubleVector product) {
+    return hn::MulAdd(x, c_low, hn::MulSub(x, c, product));
+  }
+
+  // `rest` is of the numbers that p and q are nearest to. Where the last sum is not exact, the certificate fails.
+  static HWY_INLINE void Put(DoubleVector p, DoubleVector q, DoubleVector rest, DoubleVector four_bounds,
+                             DoubleVector& nearest, DoubleVector& moved) {
+    const DoubleDouble<DoubleVector> sum = TwoSum(p, q);
+    const DoubleVector low = hn::Add(rest, sum.low);
+    nearest = hn::Add(sum.high, low);
+    const DoubleVector left = hn::Sub(low, hn::Sub(nearest, sum.high));
+    moved = hn::Add(left, hn::CopySignToAbs(four_bounds, left));
+  }
+
+  template <Rounding, Pairing in, Pairing, class Bounds>
+  HWY_INLINE Begun Begin(const Float64Row<Bounds>& row, std::size_t i, const Element* first,
+                         const Element* second) const {
+    const Doubles d;
+    const auto x = LoadPairs<in>(DE(), first, second);
+    const DoubleVector x0 = hn::BitCast(d, x.first);
+    const DoubleVector x1 = hn::BitCast(d, x.second);
+    const DoubleVector c = hn::Load(d, row.cos + i);
+    const DoubleVector s = hn::Load(d, row.sin + i);
+    const DoubleVector c_low = hn::Load(d, row.cos_low + i);
+    const DoubleVector s_low = hn::Load(d, row.sin_low + i);
+    const DoubleVector size = hn::Add(hn::Abs(x0), hn::Abs(x1));
+    const DoubleVector four_bounds = hn::Mul(size, hn::Mul(row.bounds.InDouble(d, i), hn::Set(d, 4.0)));
+    const DoubleVector minus_x1 = hn::Neg(x1);
+    Begun y;
+    const auto put = [&](DoubleVector own, DoubleVector other, DoubleVector& nearest, DoubleVector& moved) HWY_ATTR {
+      const DoubleVector p = hn::Mul(own, c);
+      const DoubleVector q = hn::Mul(other, s);
+      const DoubleVector rest = hn::Add(Rest(own, c, c_low, p), Rest(other, s, s_low, q));
+      Put(p, q, rest, four_bounds, nearest, moved);
+    };
+    put(x0, minus_x1, y.nearest.first, y.moved.first);
+    put(x1, x0, y.nearest.second, y.moved.second);
+    y.inside = hn::Ge(size, hn::Set(d, Bounds::least_size));
+    return y;
+  }
+
+  template <Rounding, Pairing in, Pairing out, Caching caching>
+  HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
+    const Doubles d;
+    const DE de;
+    const Mask first = hn::Eq(hn::Add(y.nearest.first, y.moved.first), y.nearest.first);
+    const Mask second = hn::Eq(hn::Add(y.nearest.second, y.moved.second), y.nearest.second);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(y.inside, hn::And(first, second))))) return false;
+    StorePairs<out, caching>(
+        de, PairOf<hn::Vec<DE>>{hn::BitCast(de, y.nearest.first), hn::BitCast(de, y.nearest.second)}, y0, y1);
+    return true;
+  }
+};
+
+template <class Bounds>
+struct QuickTier<TurnFloat64<Bounds>> {
+  static constexpr bool exists = true;
+  using First = QuickFloat64;
+  using Second = void;
+};
+
+#endif
 
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
