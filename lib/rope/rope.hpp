@@ -29,12 +29,14 @@ class RopePlans;
 /// what IEEE 754 arithmetic makes of the formula, with the signs of the true cos and sin, any NaN canonical. Neither
 /// touches other pairs.
 ///
-/// Rounding::fast is within 0.51 ULP of the pair's norm a hypot(x0, x1), for each of y0 and y1, while that norm is
-/// finite in the dtype and a in [2^-20, 2^20] (another a is served as certified). float32 is turned in double and
-/// rounded: 0.5 + 14 2^-29 ULP (docs/proofs/rope.md, steps 1 to 3; one ULP of the norm is at least 2^-24 of it, |x0| +
-/// |x1| at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose
-/// unit is 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more. float64 is as
-/// certified.
+/// Rounding::fast is near to the pair's norm N = a hypot(x0, x1), for each of y0 and y1, while 2 N is finite in the
+/// dtype and a in [2^-20, 2^20] (another a is served as certified), at any position; a ULP is that of N. float32 and
+/// float64 are within 2.01 ULP, 2.51 where N lies within a ULP below a power of two: a cos and a sin of the exact angle
+/// are rounded to the dtype, and turn by a product and a fused operation each (docs/proofs/rope.md, step 22). Where the
+/// target has no fused operations float32 is turned in double and rounded, within 0.5 + 14 2^-29 ULP (steps 1 to 3; one
+/// ULP is at least 2^-24 of N, |x0| + |x1| at most sqrt 2 of it), and float64 is as certified. 16-bit types are turned
+/// in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose unit is 2^-11 of the norm at least, and less for
+/// bfloat16; in its subnormals 2^-16 ULP more.
 ///
 /// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of
 /// a millisecond. Nothing is allocated in a call, but for two cases: beyond original_max_position_embeddings dynamic

@@ -46,6 +46,10 @@ struct QuickTier {
   static constexpr bool exists = false;
 };
 
+/// What Rounding::fast is done by: as a QuickTier, but that nothing is left open.
+template <class Kernel>
+struct FastTier : QuickTier<Kernel> {};
+
 // Callers' elements are floats, say, that we read as bits.
 template <class Element>
 HWY_INLINE void CopyElement(const Element* from, Element* to) {
@@ -202,8 +206,8 @@ void TurnHeads(const RowFor<Kernel>& row, std::size_t count, const HeadsOfToken<
     TurnPairs<Kernel, rounding, in, out>(row, from.pair, last, x0, x1, y0, y1);
   };
   std::size_t whole = 0;
-  if constexpr (QuickTier<Kernel>::exists) {
-    using Tier = QuickTier<Kernel>;
+  using Tier = std::conditional_t<rounding == Rounding::fast, FastTier<Kernel>, QuickTier<Kernel>>;
+  if constexpr (Tier::exists) {
     const std::size_t lanes = hn::Lanes(typename Tier::First::DE());
     whole = row.quick ? count / lanes * lanes : 0;
     for (Place from{whole > 0 ? 0 : work.heads, 0}; from.head < work.heads;) {

@@ -23,6 +23,10 @@ namespace sextant::HWY_NAMESPACE {
 template <Pairing pairing>
 inline constexpr std::size_t channel_step = pairing == Pairing::half ? 1 : 2;
 
+/// Whether the elements of a pair lie side by side in x and y, so that they need not be taken apart.
+template <Pairing in, Pairing out>
+inline constexpr bool side_by_side = in == Pairing::interleaved&& out == Pairing::interleaved;
+
 /// Two vectors of elements, as bits.
 template <class V>
 struct PairOf {
@@ -60,6 +64,15 @@ template <class V>
 HWY_INLINE PairOf<V> Turned(V x0, V x1, V c, V s) {
   return {hn::NegMulAdd(x1, s, hn::Mul(x0, c)), hn::MulAdd(x0, s, hn::Mul(x1, c))};
 }
+
+#if HWY_TARGET != HWY_SCALAR
+/// A vector of elements whose pairs lie side by side, turned by cosines that each stand twice
+/// and sines that do so with opposite signs.
+template <class D>
+HWY_INLINE hn::Vec<D> TurnedTogether(D d, hn::Vec<D> x, const hn::TFromD<D>* c, const hn::TFromD<D>* s) {
+  return hn::MulAdd(hn::Reverse2(d, x), hn::Load(d, s), hn::Mul(x, hn::Load(d, c)));
+}
+#endif
 
 template <class V>
 HWY_INLINE V Bound(V x0, V x1, V factor) {

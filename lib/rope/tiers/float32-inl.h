@@ -1,4 +1,12 @@
 // float32 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled once per target.
+//
+//   1. A row has a cos and a sin of each pair in double, and in double-double where it is turned from the row before.
+//   2. Elements are widened, turned in double and rounded to float.
+//   3. The quick tier takes two vectors of doubles at a time and passes them where the last bits of every double are
+//      far from a tie and the y of each pair not too far apart: then the truth rounds alike.
+//   4. What it leaves open is rounded with both ends of the bound; where those differ settle.hpp decides.
+//   5. Rounding::fast is four_operations-inl.h, or the second step alone.
+//
 // docs/proofs/rope.md has the bounds: steps 3, 4 and 6 those of a row, steps 1, 2 and 9 to 11 those of the tiers.
 
 #if defined(SEXTANT_LIB_ROPE_TIERS_FLOAT32_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -16,6 +24,7 @@
 #include "lib/rope/kernels/anchored_row-inl.h"
 #include "lib/rope/kernels/settle-inl.h"
 #include "lib/rope/kernels/units-inl.h"
+#include "lib/rope/tiers/four_operations-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
@@ -37,6 +46,7 @@ struct Float32Row : AnchoredRow<Bounds> {
   alignas(64) double sin_twice[2 * row_entries];
   alignas(64) double step_cos_low[rope_tile_pairs];
   alignas(64) double step_sin_low[rope_tile_pairs];
+  NearestEntries<float> nearest;  // under Rounding::fast
   std::int32_t units;
 };
 
@@ -65,8 +75,10 @@ struct TurnFloat32 {
   static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
     row.units = Row::units_of_anchored;
     FillAnchoredRow<dtype>(source, token, first_pair, count, row);
-    if constexpr (HWY_TARGET != HWY_SCALAR && in == Pairing::interleaved && out == Pairing::interleaved)
-      FillTwice(count, row);
+#if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
+    if (source.rounding == Rounding::fast) return FillNearest<in, out>(row, count, row.nearest);
+#endif
+    if constexpr (HWY_TARGET != HWY_SCALAR && side_by_side<in, out>) FillTwice(count, row);
   }
 
   template <Rounding rounding>
@@ -74,6 +86,11 @@ struct TurnFloat32 {
     const Doubles d;
     const DE du;
     const hn::Rebind<float, Doubles> df;
+    if constexpr (rounding == Rounding::fast && has_four_operations) {
+      const auto y = Turned(hn::BitCast(df, x.first), hn::BitCast(df, x.second),
+                            NearestFloat(d, hn::Load(d, row.cos + i)), NearestFloat(d, hn::Load(d, row.sin + i)));
+      return {hn::BitCast(du, y.first), hn::BitCast(du, y.second)};
+    }
     const auto x0 = hn::PromoteTo(d, hn::BitCast(df, x.first));
     const auto x1 = hn::PromoteTo(d, hn::BitCast(df, x.second));
     const auto y = Turned(x0, x1, hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
@@ -93,16 +110,6 @@ struct TurnFloat32 {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-
-/// Whether the elements of a pair lie side by side in x and y, so that they need not be taken apart.
-template <Pairing in, Pairing out>
-inline constexpr bool side_by_side = in == Pairing::interleaved&& out == Pairing::interleaved;
-
-/// A vector of elements whose pairs lie side by side, turned by entries as PairOrder::twice has them.
-template <class D>
-HWY_INLINE hn::Vec<D> TurnedTogether(D d, hn::Vec<D> x, const hn::TFromD<D>* c, const hn::TFromD<D>* s) {
-  return hn::MulAdd(hn::Reverse2(d, x), hn::Load(d, s), hn::Mul(x, hn::Load(d, c)));
-}
 
 /// Where a lane has one of the bits.
 template <class D, class V>
@@ -208,6 +215,15 @@ struct QuickTier<TurnFloat32<Bounds>> {
   using First = QuickFloat32;
   using Second = void;
 };
+
+#if HWY_NATIVE_FMA
+template <class Bounds>
+struct FastTier<TurnFloat32<Bounds>> {
+  static constexpr bool exists = true;
+  using First = FourOperations<float>;
+  using Second = void;
+};
+#endif
 
 #endif
 

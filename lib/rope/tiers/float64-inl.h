@@ -7,6 +7,7 @@
 //      step 21. It needs fused operations.
 //   4. What that leaves open, and whole vectors on other targets, are rounded with both ends of the bound (steps 5 and
 //      7), and the rest goes to settle.hpp.
+//   5. Rounding::fast is four_operations-inl.h where operations are fused.
 //
 // docs/proofs/rope.md, steps 4, 5, 7 and 21, has the bounds.
 
@@ -29,6 +30,7 @@
 #include "lib/rope/kernels/precise_row-inl.h"
 #include "lib/rope/kernels/settle-inl.h"
 #include "lib/rope/kernels/units-inl.h"
+#include "lib/rope/tiers/four_operations-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
@@ -45,9 +47,10 @@ struct Float64Row : NextRow<Bounds> {
   alignas(64) double sin_low[row_entries];
   alignas(64) double step_cos_low[rope_tile_pairs];
   alignas(64) double step_sin_low[rope_tile_pairs];
+  NearestEntries<double> nearest;  // under Rounding::fast
 };
 
-/// float64 elements, in double-double; Rounding::fast is the same.
+/// float64 elements, in double-double; Rounding::fast is the same where operations are not fused.
 template <class Bounds>
 struct TurnFloat64 {
   static constexpr Dtype dtype = Dtype::float64;
@@ -68,6 +71,12 @@ struct TurnFloat64 {
     } else {
       row.quick = IsOrdinary(turns.factor);
       row.bounds.bound = 0x1p-98 * (row.quick ? turns.factor.high : HUGE_VAL);
+#if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
+      if (source.rounding == Rounding::fast) {
+        FillPreciseRow(source, first_pair, count, row);
+        return FillNearest<in, out>(row, count, row.nearest);
+      }
+#endif
       if (turns.axes != nullptr) return FillPreciseRowOfAxes(source, token_before, first_pair, count, row);
       const bool turned = row.quick && before != Row::none && TurnsRows<Row>(source) &&
                           FillFromRowBefore(source, row.position - before, count, row);
@@ -75,12 +84,16 @@ struct TurnFloat64 {
     }
   }
 
-  template <Rounding>
+  template <Rounding rounding>
   static HWY_INLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
     const Doubles d;
     const DE du;
     const auto x0 = hn::BitCast(d, x.first);
     const auto x1 = hn::BitCast(d, x.second);
+    if constexpr (rounding == Rounding::fast && has_four_operations) {
+      const auto y = Turned(x0, x1, hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
+      return {hn::BitCast(du, y.first), hn::BitCast(du, y.second)};
+    }
     const DoubleDouble<DoubleVector> c{hn::Load(d, row.cos + i), hn::Load(d, row.cos_low + i)};
     const DoubleDouble<DoubleVector> s{hn::Load(d, row.sin + i), hn::Load(d, row.sin_low + i)};
     const auto size = hn::Add(hn::Abs(x0), hn::Abs(x1));
@@ -173,6 +186,13 @@ template <class Bounds>
 struct QuickTier<TurnFloat64<Bounds>> {
   static constexpr bool exists = true;
   using First = QuickFloat64;
+  using Second = void;
+};
+
+template <class Bounds>
+struct FastTier<TurnFloat64<Bounds>> {
+  static constexpr bool exists = true;
+  using First = FourOperations<double>;
   using Second = void;
 };
 

@@ -13,7 +13,9 @@ namespace sextant::HWY_NAMESPACE {
 void RotateFloat64(const RopeJob& job, std::int64_t first, std::int64_t last) {
   if (job.rows.turns.powers != nullptr)
     return RotateUnitsOf<TurnFloat64<PairBounds>, Rounding::certified>(job, first, last);
-  RotateUnitsOf<TurnFloat64<SharedBounds>, Rounding::certified>(job, first, last);  // Rounding::fast is the same
+  job.rows.rounding == Rounding::certified || !has_four_operations
+      ? RotateUnitsOf<TurnFloat64<SharedBounds>, Rounding::certified>(job, first, last)
+      : RotateUnitsOf<TurnFloat64<SharedBounds>, Rounding::fast>(job, first, last);
 }
 
 void TabulateFloat64(const TableJob& job, std::int64_t first, std::int64_t last) {
