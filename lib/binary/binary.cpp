@@ -2,19 +2,50 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <stdexcept>
 
+#include "lib/binary/digits.hpp"
 #include "lib/kernels/table_rows.hpp"
+#include "lib/kernels/targets.hpp"
 
 namespace sextant {
+namespace {
+
+// Of rows that are packed at a time: little enough to stay in the first-level cache.
+constexpr std::int64_t string_bits = 1 << 15;
+
+// The first `count` digits to `to`: whole lines past the caches as they are made, the rest by way of the writer.
+void write_digits(const DigitString& string, std::int64_t count, std::int64_t element, std::byte* to,
+                  LineWriter& writer) {
+  constexpr auto line = static_cast<std::int64_t>(LineWriter::line_bytes);
+  constexpr std::int64_t buffer_bytes = 4096;
+  alignas(64) std::array<std::byte, buffer_bytes + digits_overhang> buffer;
+  const auto through_buffer = [&](std::int64_t from, std::int64_t end) {
+    for (std::int64_t piece; from < end; from += piece) {
+      piece = std::min(end - from, buffer_bytes / element);
+      put_digits(string, from, piece, Caching::kept, buffer.data());
+      writer.write(to + from * element, buffer.data(), static_cast<std::size_t>(piece * element));
+    }
+  };
+  const auto in_line = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % LineWriter::line_bytes);
+  if (writer.caching() == Caching::kept || in_line % element != 0) return through_buffer(0, count);
+  const std::int64_t before = std::min(count, (line - in_line) % line / element);
+  const std::int64_t whole = (count - before) * element / line * line / element;
+  through_buffer(0, before);
+  if (whole > 0) put_digits(string, before, whole, Caching::streamed, to + before * element);
+  through_buffer(before + whole, count);
+}
+
+}  // namespace
 
 BinaryEncoder::BinaryEncoder(const Binary& encoding) : encoding_(encoding) {
   Spec spec;
   spec.encoding = encoding;
   spec.max_position = 1;
   validate(spec);
+  target_in_use();  // before the first dispatch
 }
 
 void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
@@ -26,29 +57,18 @@ void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& 
           fmt::format("BinaryEncoder::encode: position {} has not {} binary digits", position, encoding_.dim));
     }
   }
-  with_bits_of(out.dtype, [&]<class Bits>(Bits) {
-    // The elements of every eight digits in a row.
-    constexpr std::int64_t together = 8;
-    const auto zero = bits_of<Bits>(out.dtype, encoding_.normalize ? -1 : 0);
-    const auto one = bits_of<Bits>(out.dtype, 1);
-    std::array<std::array<Bits, together>, 1U << together> eights;
-    for (std::size_t digits = 0; digits < eights.size(); ++digits) {
-      for (std::size_t i = 0; i < together; ++i) eights[digits][i] = (digits >> i & 1) != 0 ? one : zero;
+  // Rows side by side are one string of digits, others one each.
+  const auto element = static_cast<std::int64_t>(size_of(out.dtype));
+  const std::int64_t most = out.row_stride == out.width ? std::max<std::int64_t>(1, string_bits / encoding_.dim) : 1;
+  write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+    std::array<std::byte, string_bits / 8 + 16> bits;
+    const DigitString string{out.dtype, encoding_.normalize ? -1.0 : 0.0, 1.0, bits.data()};
+    for (std::int64_t row = first; row < last; row += most) {
+      const std::int64_t rows = std::min(most, last - row);
+      pack_digits(positions.subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(rows)), encoding_.dim,
+                  bits.data());
+      write_digits(string, rows * encoding_.dim, element, row_of(out, row), writer);
     }
-    for_each_row(out, [&](std::int64_t row, std::byte* place) {
-      auto rest = static_cast<std::uint64_t>(positions[static_cast<std::size_t>(row)]);
-      if (encoding_.dim < together) {
-        for (std::int64_t i = 0; i < encoding_.dim; ++i)
-          put(place, i, eights[rest & 0xFF][static_cast<std::size_t>(i)]);
-        return;
-      }
-      // The last eight digits may overlap with those before.
-      const std::int64_t last = encoding_.dim - together;
-      const auto end = static_cast<std::size_t>(last) * sizeof(Bits);
-      std::memcpy(place + end, eights[rest >> last].data(), sizeof eights[0]);
-      for (std::size_t i = 0; i < end; i += sizeof eights[0], rest >>= together)
-        std::memcpy(place + i, eights[rest & 0xFF].data(), sizeof eights[0]);
-    });
   });
 }
 

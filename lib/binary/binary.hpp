@@ -14,7 +14,7 @@ namespace sextant {
 /// normalised. A plain value, const: one encoder may serve any number of threads.
 class BinaryEncoder {
  public:
-  /// @throws SpecError if the encoding is outside its domain.
+  /// @throws SpecError if the encoding is outside its domain, TargetError if SEXTANT_FORCE_TARGET is wrong.
   explicit BinaryEncoder(const Binary& encoding);
 
   /// Row r of `out` becomes the code of positions[r], exactly: out.rows = positions.size(), out.width = dim, any

@@ -79,6 +79,39 @@ TEST_P(StreamedTablesOn, Learned) {
   }
 }
 
+TEST_P(StreamedTablesOn, Integer) {
+  for (const auto& [dtype, dim] : {std::pair{Dtype::float64, std::int64_t{128}},
+                                   {Dtype::float32, 301},
+                                   {Dtype::bfloat16, 551},
+                                   {Dtype::float16, 551}}) {
+    const std::vector<std::int64_t> positions = counted(2500);
+    for (const bool normalize : {false, true}) {
+      const IntegerEncoder encoder({dim, normalize}, 1009);
+      expect_parts(dtype, 2500, dim,
+                   [&](std::int64_t first, const Rows& out) { encoder.encode(of_rows(positions, first, out), out); });
+    }
+  }
+}
+
+// Rows shorter than a vector, and of more digits than a word is left with.
+TEST_P(StreamedTablesOn, Binary) {
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16, Dtype::float16}) {
+    for (const std::int64_t dim : {1, 5, 20, 32, 57, 63}) {
+      const std::int64_t rows = written_past_caches / dim / static_cast<std::int64_t>(size_of(dtype)) + 77;
+      std::vector<std::int64_t> positions = counted(rows);
+      for (std::int64_t& position : positions) {
+        // The upper digits too.
+        const auto spread = static_cast<std::uint64_t>(position) * 0x9E3779B97F4A7C15U;
+        position = static_cast<std::int64_t>(spread >> (64 - dim));
+      }
+      const BinaryEncoder encoder({dim, dim % 2 == 0});
+      expect_parts(dtype, rows, dim,
+                   [&](std::int64_t first, const Rows& out) { encoder.encode(of_rows(positions, first, out), out); });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(StreamedTablesOn, Sinusoidal2d) {
   for (const auto& [dtype, dim] : {std::pair{Dtype::float32, std::int64_t{256}}, {Dtype::bfloat16, 556}}) {
     const std::vector<std::int64_t> rows = counted(2500);

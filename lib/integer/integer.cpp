@@ -1,12 +1,15 @@
 #include "lib/integer/integer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <cstdint>
+#include <cstring>
 
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/table_rows.hpp"
+#include "lib/kernels/targets.hpp"
 
 namespace sextant {
 namespace {
@@ -18,10 +21,27 @@ namespace {
 double quotient_to_odd(double numerator, double denominator) {
   const double quotient = numerator / denominator;
   const double rest = std::fma(-quotient, denominator, numerator);  // exact, a division's remainder
-  if (rest == 0 || (std::bit_cast<std::uint64_t>(quotient) & 1) != 0) return quotient;
-  const double towards = (rest > 0) == (denominator > 0) ? std::numeric_limits<double>::infinity()
-                                                         : -std::numeric_limits<double>::infinity();
-  return std::nextafter(quotient, towards);
+  // By the bits, which are even where it is not yet set, and without a branch that is as likely as not.
+  auto bits = std::bit_cast<std::uint64_t>(quotient);
+  const bool above = (rest > 0) == (denominator > 0);  // the true quotient is, where it is another
+  const std::uint64_t by_one = above == (quotient > 0) ? 1 : ~std::uint64_t{0};
+  bits += rest != 0 && (bits & 1) == 0 ? by_one : 0;
+  return std::bit_cast<double>(bits);
+}
+
+// Bytes of a row below which ordinary stores of it are the faster, where measured.
+constexpr std::size_t least_streamed = 512;
+
+// `count` elements of the same bits from `place` on, at any alignment.
+template <class Bits>
+void put_copies(std::byte* place, std::int64_t count, Bits bits) {
+  constexpr std::int64_t per_line = 64 / sizeof(Bits);
+  if (count >= per_line) {
+    std::array<Bits, per_line> line;
+    line.fill(bits);
+    for (; count >= per_line; count -= per_line, place += sizeof line) std::memcpy(place, line.data(), sizeof line);
+  }
+  for (std::int64_t index = 0; index < count; ++index) put(place, index, bits);
 }
 
 }  // namespace
@@ -33,18 +53,29 @@ IntegerEncoder::IntegerEncoder(const Integer& encoding, std::int64_t max_positio
   spec.min_position = std::min<std::int64_t>(0, max_position - 1);
   spec.max_position = max_position;
   validate(spec);
+  target_in_use();  // before the first dispatch
 }
 
 void IntegerEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
   check_table(out, std::ssize(positions), encoding_.dim);
   check_range("IntegerEncoder::encode", positions);
   const auto last = static_cast<double>(max_position_ - 1);
+  const std::size_t row_bytes = static_cast<std::size_t>(encoding_.dim) * size_of(out.dtype);
   with_bits_of(out.dtype, [&]<class Bits>(Bits) {
-    for_each_row(out, [&](std::int64_t row, std::byte* place) {
+    const auto element_of = [&](std::int64_t row) {
       const auto number = static_cast<double>(positions[static_cast<std::size_t>(row)]);
       double value = number;
       if (encoding_.normalize) value = out.dtype == Dtype::float64 ? number / last : quotient_to_odd(number, last);
-      put_copies(place, encoding_.dim, bits_of<Bits>(out.dtype, value));
+      return bits_of<Bits>(out.dtype, value);
+    };
+    if (row_bytes < least_streamed) {
+      return for_each_row(
+          out, [&](std::int64_t row, std::byte* place) { put_copies(place, encoding_.dim, element_of(row)); });
+    }
+    write_rows(out, [&](std::int64_t row, std::byte* place, LineWriter& writer) {
+      std::uint64_t word = element_of(row);  // with as many copies as it has room for
+      for (int bits = 8 * sizeof(Bits); bits < 64; bits *= 2) word |= word << bits;
+      writer.write_copies(place, word, row_bytes);
     });
   });
 }

@@ -14,7 +14,8 @@ namespace sextant {
 /// channels. A plain value, const: one encoder may serve any number of threads.
 class IntegerEncoder {
  public:
-  /// `max_position` is the spec's. @throws SpecError if the encoding is outside its domain.
+  /// `max_position` is the spec's. @throws SpecError if the encoding is outside its domain, TargetError if
+  /// SEXTANT_FORCE_TARGET is wrong.
   IntegerEncoder(const Integer& encoding, std::int64_t max_position);
 
   /// Row r of `out` becomes the code of positions[r]: out.rows = positions.size(), out.width = dim, any row_stride >=

@@ -3,6 +3,7 @@
 #include <hwy/cache_control.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -27,6 +28,19 @@ void StreamWholeLines(std::byte* destination, const std::byte* source, std::size
 #endif
 }
 
+// Lines of one word. It comes in a register: a load of what was stored a moment ago would wait behind the lines that
+// are still on their way to memory.
+void StreamCopies(std::byte* destination, std::uint64_t word, std::size_t bytes) {
+#if HWY_TARGET == HWY_SCALAR
+  for (std::size_t i = 0; i < bytes; i += sizeof word) std::memcpy(destination + i, &word, sizeof word);
+#else
+  const hn::CappedTag<std::uint64_t, LineWriter::line_bytes / sizeof(std::uint64_t)> d;
+  const auto words = hn::Set(d, word);
+  auto* to = reinterpret_cast<std::uint64_t*>(destination);
+  for (std::size_t i = 0; i < bytes / sizeof word; i += hn::Lanes(d)) hn::Stream(words, d, to + i);
+#endif
+}
+
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -35,6 +49,7 @@ namespace sextant {
 namespace {
 
 HWY_EXPORT(StreamWholeLines);
+HWY_EXPORT(StreamCopies);
 
 void stream_lines(std::byte* destination, const std::byte* source, std::size_t bytes) {
   if (bytes > 0) HWY_DYNAMIC_DISPATCH(StreamWholeLines)(destination, source, bytes);
@@ -79,6 +94,29 @@ void LineWriter::write(std::byte* destination, const std::byte* source, std::siz
   const std::size_t whole = (bytes - taken) / line_bytes * line_bytes;
   stream_lines(destination + taken, source + taken, whole);
   if (taken + whole < bytes) std::memcpy(line_.data(), source + taken + whole, bytes - taken - whole);
+}
+
+void LineWriter::write_copies(std::byte* destination, std::uint64_t word, std::size_t bytes) {
+  if (bytes == 0) return;
+  const auto line_of = [](std::uint64_t from) {
+    std::array<std::uint64_t, line_bytes / sizeof from> words;
+    words.fill(from);
+    return std::bit_cast<std::array<std::byte, line_bytes>>(words);
+  };
+  if (caching_ == Caching::kept) {
+    const auto line = line_of(word);
+    for (; bytes >= line_bytes; bytes -= line_bytes, destination += line_bytes)
+      std::memcpy(destination, line.data(), line_bytes);
+    std::memcpy(destination, line.data(), bytes);
+    return;
+  }
+  const bool begins_line = reinterpret_cast<std::uintptr_t>(destination) % line_bytes == 0;
+  const std::size_t taken = complete_line(destination, begins_line ? nullptr : line_of(word).data(), bytes);
+  // The word that the rest begins with.
+  const std::uint64_t next = std::rotr(word, static_cast<int>(8 * (taken % sizeof word)));
+  const std::size_t whole = (bytes - taken) / line_bytes * line_bytes;
+  if (whole > 0) HWY_DYNAMIC_DISPATCH(StreamCopies)(destination + taken, next, whole);
+  if (taken + whole < bytes) std::memcpy(line_.data(), line_of(next).data(), bytes - taken - whole);
 }
 
 void LineWriter::finish() {

@@ -46,6 +46,9 @@ class LineWriter {
   /// Precondition: no bytes between two finish() are written twice.
   void write(std::byte* destination, const std::byte* source, std::size_t bytes);
 
+  /// The same of `bytes` bytes that repeat the eight of `word`, the least significant first.
+  void write_copies(std::byte* destination, std::uint64_t word, std::size_t bytes);
+
   /// Writes what is left and waits for all of it. To be called after the last write.
   void finish();
 

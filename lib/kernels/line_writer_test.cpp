@@ -33,7 +33,13 @@ TEST_P(LineWriterOn, WritesWhatItIsGivenAndNothingElse) {
       // Exactly as long as the piece, so that a sanitizer sees what is read beyond it.
       std::vector<std::byte> piece(bytes);
       for (std::byte& byte : piece) byte = static_cast<std::byte>(random());
-      writer.write(memory.data() + at, piece.data(), bytes);
+      if (random() % 3 == 0) {
+        const std::uint64_t word = random();
+        for (std::size_t i = 0; i < bytes; ++i) piece[i] = static_cast<std::byte>(word >> 8 * (i % 8));
+        writer.write_copies(memory.data() + at, word, bytes);
+      } else {
+        writer.write(memory.data() + at, piece.data(), bytes);
+      }
       if (bytes > 0) std::memcpy(expected.data() + at, piece.data(), bytes);
       at += bytes + (random() % 4 == 0 ? random() % 100 : 0);
     }

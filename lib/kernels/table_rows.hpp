@@ -35,10 +35,15 @@ void for_each_row(const Rows& out, Body body) {
   });
 }
 
-/// body(row, where it begins, writer) for every row of the view, as for_each_row, where the body hands the whole row on
-/// to that LineWriter: past the caches where the table is larger than those.
+/// Where a row of the view begins.
+inline std::byte* row_of(const Rows& out, std::int64_t row) {
+  return out.data + static_cast<std::size_t>(row * out.row_stride) * size_of(out.dtype);
+}
+
+/// body(first, last, writer) for rows [first, last) of the view, many at a time, as for_each_row, where the body hands
+/// all of them on to that LineWriter in their order: past the caches where the table is larger than those.
 template <class Body>
-void write_rows(const Rows& out, Body body) {
+void write_row_blocks(const Rows& out, Body body) {
   const auto element = static_cast<std::int64_t>(size_of(out.dtype));
   const std::int64_t row_bytes = element * std::max<std::int64_t>(1, out.row_stride);
   // Rows of a few lines with gaps between them have little but begun lines, which are not to be streamed.
@@ -49,9 +54,16 @@ void write_rows(const Rows& out, Body body) {
   const std::int64_t chunk = std::max<std::int64_t>(1, chunk_bytes / row_bytes);
   parallel_for((out.rows + chunk - 1) / chunk, out.rows * out.width, [&](std::int64_t i) {
     LineWriter writer(caching);
-    for (std::int64_t row = i * chunk; row < std::min(out.rows, (i + 1) * chunk); ++row)
-      body(row, out.data + static_cast<std::size_t>(row * row_bytes), writer);
+    body(i * chunk, std::min(out.rows, (i + 1) * chunk), writer);
     writer.finish();
+  });
+}
+
+/// body(row, where it begins, writer) for every row of the view, likewise.
+template <class Body>
+void write_rows(const Rows& out, Body body) {
+  write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+    for (std::int64_t row = first; row < last; ++row) body(row, row_of(out, row), writer);
   });
 }
 
@@ -79,19 +91,6 @@ Bits bits_of(Dtype dtype, double value) {
 template <class Bits>
 void put(std::byte* place, std::int64_t index, Bits bits) {
   std::memcpy(place + static_cast<std::size_t>(index) * sizeof bits, &bits, sizeof bits);
-}
-
-/// `count` elements of the same bits from `place` on, at any alignment. Through the caches: rows of one value are
-/// stores of whole lines one after the other, the faster where measured.
-template <class Bits>
-void put_copies(std::byte* place, std::int64_t count, Bits bits) {
-  constexpr std::int64_t per_line = 64 / sizeof(Bits);
-  if (count >= per_line) {
-    std::array<Bits, per_line> line;
-    line.fill(bits);
-    for (; count >= per_line; count -= per_line, place += sizeof line) std::memcpy(place, line.data(), sizeof line);
-  }
-  for (std::int64_t index = 0; index < count; ++index) put(place, index, bits);
 }
 
 }  // namespace sextant
