@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -51,6 +52,14 @@ void write(const std::filesystem::path& path, const std::string& content) {
   if (!stream) refuse(path, "cannot be written");
 }
 
+// What manifest.json says of dtypes, a line each.
+void print_coverage(const std::string& manifest) {
+  const auto parsed = nlohmann::json::parse(manifest);
+  for (const auto& one : parsed["coverage"])
+    fmt::print("  {}, evaluation {}: {} calls under {} claims\n", one["dtype"].get<std::string>(),
+               one["evaluation"].get<std::string>(), one["calls"].get<int>(), one["groups"].get<int>());
+}
+
 int run_vectors(const VectorsArguments& arguments) {
   const auto* format = std::ranges::find(formats, arguments.format, &VectorFormat::name);
   const std::filesystem::path out(arguments.out);
@@ -62,6 +71,8 @@ int run_vectors(const VectorsArguments& arguments) {
     bytes += file.content.size();
   }
   fmt::print("{}: {} files, {} bytes, {}\n", arguments.out, files.size(), bytes, bits_version);
+  const auto manifest = std::ranges::find(files, "manifest.json", &VectorFile::name);
+  if (manifest != files.end()) print_coverage(manifest->content);
   return 0;
 }
 

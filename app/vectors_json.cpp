@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -58,7 +59,8 @@ Json integers_json(const std::vector<std::int64_t>& values) {
   return runs.dump().size() < list.dump().size() ? Json{{"runs", runs}} : Json{{"values", list}};
 }
 
-// From which value of the pattern on, and times what, a tensor repeats it; nothing if it does not.
+// From which value of the pattern on, and times what, a tensor repeats it, but for values that are not finite; nothing
+// if it does not.
 struct PatternPlace {
   std::int64_t from;
   double factor;
@@ -69,12 +71,13 @@ std::optional<PatternPlace> pattern_place(const Tensor& tensor) {
   const auto repeats = [&](const PatternPlace& place, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto index = static_cast<std::size_t>((place.from + i) % vectors::pattern_length);
-      if (tensor.at(i) != place.factor * pattern[index]) return false;
+      const double value = tensor.at(i);
+      if (std::isfinite(value) && value != place.factor * pattern[index]) return false;
     }
     return true;
   };
   for (const double size : {1.0, vectors::small_factor, vectors::large_factor, vectors::large_in_float16,
-                            vectors::large_elsewhere, vectors::huge_factor}) {
+                            vectors::large_elsewhere, vectors::huge_factor, vectors::tiny_factor}) {
     for (const double fine : {1.0, vectors::fine_factor}) {
       for (std::int64_t from = 0; from < vectors::pattern_length; ++from) {
         const PatternPlace place{from, fine * size};
@@ -91,6 +94,10 @@ Json tensor_json(const Tensor& tensor) {
     json.update(integers_json(tensor.integers()));
   } else if (const auto place = pattern_place(tensor); place && tensor.elements() > 0) {
     json["pattern"] = {place->from, place->factor};
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      if (!std::isfinite(tensor.at(i)))
+        json["set"].push_back({i, std::isnan(tensor.at(i)) ? "nan" : tensor.at(i) > 0 ? "inf" : "-inf"});
+    }
   } else {
     std::string bits;
     for (std::int64_t i = 0; i < tensor.elements(); ++i) bits += bits_text(tensor, i);
@@ -132,6 +139,7 @@ class Numbered {
       Json json{
           {"tcId", id}, {"comment", test.comment}, {"flags", test.flags}, {"result", "valid"}, {"op", test.operation}};
       for (const auto& [name, tensor] : test.inputs) json["inputs"][name] = tensor_json(tensor);
+      if (test.due == vectors::Due::refusal) json["result"] = "invalid";
       for (const ExpectedTensor& expected : test.outputs) json["outputs"][expected.name] = output_json(expected);
       list.push_back(json);
       flags_.insert(test.flags.begin(), test.flags.end());
@@ -199,6 +207,13 @@ Json pattern_json() {
   return {{"dtype", "bfloat16"}, {"bits", bits}};
 }
 
+// With the field that to_json leaves out where it has its default: of 16 bits it says what is expected.
+std::string spec_text(const Spec& spec) {
+  std::string text = to_json(spec);
+  if (!Json::parse(text).contains("evaluation")) text.insert(text.size() - 1, R"(,"evaluation":"float32")");
+  return text;
+}
+
 // A line for each test, so that two versions can be compared.
 std::string file_text(const std::string& encoding, const std::vector<Group>& groups) {
   Numbered numbered;
@@ -206,7 +221,7 @@ std::string file_text(const std::string& encoding, const std::vector<Group>& gro
   for (const Group& group : groups) {
     const Json tests = numbered.tests_of(group);
     body += fmt::format("{}{{\"spec\": {},\n\"class\": \"{}\", \"rounding\": \"{}\", \"tests\": [\n",
-                        body.empty() ? "" : ",\n", to_json(group.spec), name_of(group.spec.accuracy),
+                        body.empty() ? "" : ",\n", spec_text(group.spec), name_of(group.spec.accuracy),
                         group.rounding == vectors::Rounding::correct ? "correct" : "within-class");
     for (std::size_t i = 0; i < tests.size(); ++i) body += tests[i].dump() + (i + 1 < tests.size() ? ",\n" : "]}");
   }
@@ -223,6 +238,22 @@ std::string file_text(const std::string& encoding, const std::vector<Group>& gro
   field("notes", notes_of(numbered.flags()));
   field("pattern", pattern_json());
   return text + "\"testGroups\": [\n" + body + "\n]}\n";
+}
+
+// How many groups and calls each dtype has, under each evaluation.
+Json coverage_json(const std::vector<Group>& groups) {
+  std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::size_t>> counts;
+  for (const Group& group : groups) {
+    const Json spec = Json::parse(spec_text(group.spec));
+    auto& [of_groups, of_calls] = counts[{spec["dtype"], spec["evaluation"]}];
+    ++of_groups;
+    of_calls += group.tests.size();
+  }
+  Json list = Json::array();
+  for (const auto& [narrow, count] : counts)
+    list.push_back(
+        {{"dtype", narrow.first}, {"evaluation", narrow.second}, {"groups", count.first}, {"calls", count.second}});
+  return list;
 }
 
 // Full tables, of which the vectors have the digests alone.
@@ -262,17 +293,22 @@ std::vector<VectorFile> json_vectors() {
   const auto proposer = builtin_subject();
   std::vector<VectorFile> files{
       {"LICENSE", vectors_licence}, {"README.md", vectors_readme}, {"run.py", vectors_runner}};
+  std::vector<Group> all;
   for (const std::string& encoding : vectors::encodings_with_vectors(claims)) {
     std::vector<Group> groups;
     for (const vectors::ChosenClaim& claim : claims) {
       if (encoding_name(parse_spec(claim.spec)) == encoding) groups.push_back(vectors::made_group(claim, *proposer));
     }
     files.push_back({encoding + "_vectors.json", file_text(encoding, groups)});
+    std::ranges::move(groups, std::back_inserter(all));
   }
   files.push_back({"schema.json", vectors_schema});
   std::ranges::sort(files, {}, &VectorFile::name);
-  Json manifest{
-      {"vectorsVersion", bits_version}, {"license", "CC0-1.0"}, {"files", Json::object()}, {"tables", Json::array()}};
+  Json manifest{{"vectorsVersion", bits_version},
+                {"license", "CC0-1.0"},
+                {"coverage", coverage_json(all)},
+                {"files", Json::object()},
+                {"tables", Json::array()}};
   for (const VectorFile& file : files) {
     Sha256 sha;
     sha.add(file.content);

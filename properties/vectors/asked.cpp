@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "lib/numeric/ulp.hpp"
+#include "lib/spec/of.hpp"
 #include "lib/spec/operation.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/model/attention_case.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 constexpr std::string_view backward_prefix = "backward/";
 
-// What was sent last, and what came back.
+// What was sent last, and what came back, if anything did.
 struct Sent {
   std::string operation;
   Tensors inputs;
@@ -30,12 +32,12 @@ class Recorder final : public Session {
   explicit Recorder(Session& session) : session_(session) {}
   Description describe() override { return session_.describe(); }
   Tensors call(std::string_view operation, const Tensors& inputs) override {
-    sent_ = {std::string(operation), inputs, session_.call(operation, inputs)};
-    return sent_.reply;
+    sent_ = {std::string(operation), inputs, {}};
+    return sent_.reply = session_.call(operation, inputs);
   }
   Tensors backward(std::string_view of, const Tensors& inputs) override {
-    sent_ = {std::string(backward_prefix) + std::string(of), inputs, session_.backward(of, inputs)};
-    return sent_.reply;
+    sent_ = {std::string(backward_prefix) + std::string(of), inputs, {}};
+    return sent_.reply = session_.backward(of, inputs);
   }
 
   Sent taken() { return std::move(sent_); }
@@ -97,13 +99,15 @@ void repeat_pattern(Call& call, Kind kind, const Operation operation) {
     const double fine = size_of(tensor.dtype) > 2 ? fine_factor : 1;
     // Of attention the values are large, not the scores.
     double factor = factor_of_kind(kind, tensor.dtype);
+    if (kind == Kind::tiny) factor /= fine;  // few bits are left there
     if (operation == Operation::attend && which < 2) factor = which == 0 ? factor_of_queries(call.fill) : 1;
     tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length, fine * factor);
   }
   for (std::optional<Tensor>* tensor : {&call.weight, &call.sinks}) {
     if (*tensor) {
       const double fine = size_of((*tensor)->dtype) > 2 ? fine_factor : 1;
-      const double factor = operation == Operation::attend ? 1 : factor_of_kind(kind, (*tensor)->dtype);
+      double factor = operation == Operation::attend ? 1 : factor_of_kind(kind, (*tensor)->dtype);
+      if (kind == Kind::tiny) factor /= fine;
       **tensor = patterned((*tensor)->dtype, (*tensor)->shape, (start + 83 * which) % pattern_length, fine * factor);
     }
     ++which;
@@ -144,6 +148,15 @@ bool takes_values(const EncodingModel& model, Operation operation) {
 
 }  // namespace
 
+bool is_refused(Kind kind) { return kind == Kind::beyond || kind == Kind::below; }
+
+// NaN alone, NaN for both, and infinities of either sign, in a pair each of the first vectors.
+std::vector<SpecialPair> special_pairs() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {{0, 0, nan, 0.5}, {1, 1, 0.5, nan}, {2, 0, -infinity, 0.5}, {3, 1, 0.5, -infinity}, {4, 0, nan, nan}};
+}
+
 bool can_ask(const EncodingModel& model, Kind kind) {
   const Signature signature = signature_of(model.spec().encoding);
   const bool is_list = signature.operation != Operation::bias && signature.operation != Operation::attend;
@@ -161,11 +174,36 @@ bool can_ask(const EncodingModel& model, Kind kind) {
     case Kind::large:
     case Kind::tiny: return takes_values(model, signature.operation);
     case Kind::alike: return model.accuracy_call({.position = model.range().first}).weight.has_value();
+    case Kind::special: return signature.operation == Operation::rotate && model.turning() != nullptr;
+    case Kind::beyond: return held<Learned>(model.spec()) || held<Binary>(model.spec());
+    case Kind::below: return held<Learned>(model.spec()) != nullptr;
   }
   return false;
 }
 
 namespace {
+
+// Channels that do not turn are NaN in the sixth vector, and infinite in the seventh.
+void make_pairs_special(Call& call, const EncodingModel& model) {
+  const auto turning = model.turning();
+  const Rope& head = turning->head();
+  Tensor& x = call.vectors[0];
+  for (const SpecialPair& special : special_pairs()) {
+    const Channels channels = channels_of_pair(head, head.pairing, special.pair);
+    x.set(special.vector * head.head_dim + channels.first, special.first);
+    x.set(special.vector * head.head_dim + channels.second, special.second);
+  }
+  for (const Passthrough& channel : passthrough_channels(head)) {
+    x.set(5 * head.head_dim + channel.input, std::numeric_limits<double>::quiet_NaN());
+    x.set(6 * head.head_dim + channel.input, std::numeric_limits<double>::infinity());
+  }
+}
+
+// The first position that a lookup or a number of digits does not have.
+std::int64_t end_of(const Spec& spec) {
+  if (const auto* learned = held<Learned>(spec)) return learned->max_positions;
+  return std::int64_t{1} << held<Binary>(spec)->dim;
+}
 
 // Of so many drawings one has its padding on the left, one on the right, one on both sides; steps have 1 to 3 queries.
 Call attention_call(const EncodingModel& model, const Ask& ask) {
@@ -205,6 +243,9 @@ Call call_of(const EncodingModel& model, const Ask& ask) {
     for (Tensor& tensor : call.vectors) tensor = Tensor::zeros(tensor.dtype, {1, 0, 2, tensor.shape[3]});
   }
   repeat_pattern(call, ask.kind, signature_of(model.spec().encoding).operation);
+  if (ask.kind == Kind::special) make_pairs_special(call, model);
+  if (ask.kind == Kind::beyond) call.positions.back() = end_of(model.spec());
+  if (ask.kind == Kind::below) call.positions.back() = -1;
   return call;
 }
 
@@ -213,6 +254,17 @@ Exchange exchanged(Session& session, const EncodingModel& model, Kind kind, cons
   Tensor answer = answered(recorder, model, kind, call);
   Sent sent = recorder.taken();
   return {std::move(sent.operation), std::move(sent.inputs), std::move(sent.reply), std::move(answer)};
+}
+
+std::optional<Exchange> refused(Session& session, const EncodingModel& model, const Call& call) {
+  Recorder recorder(session);
+  try {
+    model.ask(recorder, call);
+  } catch (const SubjectFailure&) {
+    Sent sent = recorder.taken();
+    return Exchange{std::move(sent.operation), std::move(sent.inputs), {}, {}};
+  }
+  return std::nullopt;
 }
 
 Tensor answer_of(const EncodingModel& model, Kind kind, const Call& call, const Tensors& reply) {

@@ -24,6 +24,9 @@ enum class Kind : std::int64_t {
   huge,      ///< values whose squares float32 cannot hold
   tiny,      ///< values below the least normal one
   alike,     ///< a weight whose columns are equal, opposite and constant
+  special,   ///< pairs with NaN and infinities, which turn into such
+  beyond,    ///< a position past the last of a lookup or a code of so many digits: to be refused
+  below,     ///< a negative one of a lookup: likewise
 };
 
 struct Ask {
@@ -35,8 +38,20 @@ struct Ask {
 /// switch and trained positions end; in no order, some twice. Of one axis.
 std::vector<std::int64_t> breaking_positions(const EncodingModel& model);
 
+/// Whether a call of that kind is to be refused.
+bool is_refused(Kind kind);
+
 /// Whether the spec has a call of that kind.
 bool can_ask(const EncodingModel& model, Kind kind);
+
+/// A pair of channels that a call of Kind::special has changed.
+struct SpecialPair {
+  std::int64_t vector;  ///< counted over batch rows, tokens and heads
+  std::int64_t pair;    ///< of those that turn
+  double first;
+  double second;
+};
+std::vector<SpecialPair> special_pairs();
 
 /// The call.
 Call call_of(const EncodingModel& model, const Ask& ask);
@@ -51,6 +66,9 @@ struct Exchange {
 
 /// Asks it. @throws what the session throws.
 Exchange exchanged(Session& session, const EncodingModel& model, Kind kind, const Call& call);
+
+/// The call as it was sent, where it is refused; nothing where it is answered.
+std::optional<Exchange> refused(Session& session, const EncodingModel& model, const Call& call);
 
 /// The answer as the model has it, of a subject that sent that reply.
 Tensor answer_of(const EncodingModel& model, Kind kind, const Call& call, const Tensors& reply);

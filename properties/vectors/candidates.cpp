@@ -65,6 +65,8 @@ std::vector<Ask> candidates(const EncodingModel& model) {
     for (std::int64_t placement = 0; placement < gen::placements; ++placement)
       add(Kind::plain, {.position = first, .tokens = 36, .batch = 2, .heads = 2, .fill = placed + placement});
   }
+  add(Kind::special, {.position = std::max<std::int64_t>(first, 1), .tokens = 4, .batch = 1, .heads = 2, .fill = 13});
+  for (const Kind kind : {Kind::beyond, Kind::below}) add(kind, {.position = 5, .tokens = 7, .fill = 1});
   for (const Kind kind : {Kind::large, Kind::huge, Kind::tiny, Kind::alike})
     add(kind, {.position = 5, .tokens = 7, .batch = 2, .heads = 3, .fill = 12});
   // The same but for columns that are alike.
@@ -115,6 +117,12 @@ std::vector<std::vector<Ask>> sequences(const EncodingModel& model) {
     if (model.admits(question)) same_ends.push_back({Kind::plain, question});
   }
   list.push_back(std::move(same_ends));
+  if (can_ask(model, Kind::beyond)) {
+    std::vector<Ask> after_refusal = sequence({{.position = 5, .tokens = 7, .fill = 1}});
+    after_refusal.push_back({Kind::beyond, {.position = 5, .tokens = 7, .fill = 1}});
+    for (const Ask& ask : sequence({{.position = 5, .tokens = 6, .fill = 1}})) after_refusal.push_back(ask);
+    list.push_back(std::move(after_refusal));
+  }
   if (can_ask(model, Kind::nothing)) {
     std::vector<Ask> after_empty{{Kind::nothing, {.position = std::max<std::int64_t>(first, 0)}}};
     for (const Ask& ask : sequence({{.position = 5, .tokens = 7, .heads = 2, .fill = 1}})) after_empty.push_back(ask);

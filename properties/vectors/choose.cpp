@@ -18,13 +18,14 @@
 #include "properties/mutants/mutant.hpp"
 #include "properties/vectors/asked.hpp"
 #include "properties/vectors/candidates.hpp"
+#include "properties/vectors/choose_narrow.hpp"
+#include "properties/vectors/compare.hpp"
+#include "properties/vectors/conviction.hpp"
 #include "properties/vectors/gradients.hpp"
 #include "properties/vectors/maker.hpp"
 #include "properties/vectors/tolerances.hpp"
 #include "subjects/builtin.hpp"
 
-// Over 400 lines, since a claim by itself and two in one process are tried alike.
-//
 // Chooses the questions of the vectors and prints them as properties/vectors/chosen.def has them: of each claim that a
 // mutant is seen under, those that it takes to convict its mutants, the smallest first. Standard
 // error says who is left.
@@ -56,33 +57,6 @@ std::vector<Claim> claims(std::string_view part) {
   return list;
 }
 
-// Some elements of an answer that differ from another's: those furthest off, in ULP and as they are, and others spread
-// over the list, since a claim need not say something of all.
-std::vector<std::int64_t> suspects_of(const Tensor& got, const Tensor& expected) {
-  std::vector<std::pair<double, std::int64_t>> in_ulps;
-  std::vector<std::pair<double, std::int64_t>> as_is;
-  for (std::int64_t i = 0; i < expected.elements(); ++i) {
-    const double value = expected.at(i);
-    const double off = std::fabs(got.at(i) - value);
-    if (off == 0 || !std::isfinite(value)) continue;
-    const double size = std::isnan(off) ? std::numeric_limits<double>::infinity() : off;
-    in_ulps.emplace_back(size / ulp(expected.dtype, value), i);
-    as_is.emplace_back(size, i);
-  }
-  std::vector<std::int64_t> elements;
-  for (auto* list : {&as_is, &in_ulps}) {
-    std::ranges::sort(*list, std::greater<>());
-    for (std::size_t i = 0; i < std::min<std::size_t>(list->size(), 4); ++i) elements.push_back((*list)[i].second);
-    for (std::size_t i = 0; i < 16 && !list->empty(); ++i) elements.push_back((*list)[i * list->size() / 16].second);
-  }
-  return elements;
-}
-
-// How a mutant gives itself away in a call: by an element of its answer, or whatever the elements.
-struct Conviction {
-  std::optional<std::int64_t> element;
-};
-
 // Of this thread. What is chosen depends on the machine; what is made of it does not.
 double processor_seconds() {
   timespec time{};
@@ -96,70 +70,6 @@ bool ignores_a_field(const Mutant& mutant) {
     return mutant.name.find(words) != std::string::npos || mutant.mechanism.find(words) != std::string::npos;
   };
   return says("ignored") || says("unread") || says("not read") || says("whatever") || says("always");
-}
-
-// What is asked, and the right answer.
-struct Asked {
-  const EncodingModel& model;
-  const Ask& ask;
-  const Call& call;
-  Exchange& right;
-  Judge& judge;
-};
-
-void send_to(Session& session, const Exchange& earlier) {
-  try {
-    send(session, earlier.operation, earlier.inputs);
-  } catch (const SubjectFailure&) {
-    // A runner goes on to the next test.
-  }
-}
-
-// By one of these elements where they do.
-std::optional<Conviction> conviction(Session& session, const Asked& asked, const std::set<std::int64_t>& elements) {
-  Tensor& expected = asked.right.answer;
-  Tensor answer;
-  try {
-    const Tensors inputs = asked.right.inputs;
-    const Tensors reply = with_named_parts(asked.right.operation, send(session, asked.right.operation, inputs));
-    for (const auto& [name, tensor] : asked.right.inputs) {
-      if (inputs.at(name).data != tensor.data) return Conviction{};
-    }
-    for (const auto& [name, tensor] : asked.right.reply) {
-      const auto found = reply.find(name);
-      if (found == reply.end() || found->second.dtype != tensor.dtype || found->second.shape != tensor.shape)
-        return Conviction{};
-    }
-    answer = answer_of(asked.model, asked.ask.kind, asked.call, reply);
-  } catch (const SubjectFailure& failure) {
-    return failure.kind() == FailureKind::unsupported ? std::nullopt : std::optional(Conviction{});
-  }
-  if (asked.judge.values(asked.call, answer).within == reference::Certainty::yes) return std::nullopt;
-  std::vector<std::int64_t> suspects(elements.begin(), elements.end());
-  for (const std::int64_t element : suspects_of(answer, expected)) suspects.push_back(element);
-  for (const std::int64_t element : suspects) {
-    const double got = answer.at(element);
-    if (got == expected.at(element)) continue;
-    const auto tolerance = tolerance_of(asked.judge, asked.call, expected, element);
-    if (tolerance && !(std::fabs(got - expected.at(element)) <= *tolerance)) return Conviction{element};
-  }
-  return std::nullopt;
-}
-
-std::set<std::string> rows_of(const Mutant& mutant) {
-  std::set<std::string> rows;
-  for (std::size_t start = 0; start < mutant.row.size();) {
-    const std::size_t end = std::min(mutant.row.find(',', start), mutant.row.size());
-    rows.insert(mutant.row.substr(start, end - start));
-    start = end + 1;
-  }
-  return rows;
-}
-
-std::string line_of(const Ask& ask, const std::set<std::int64_t>& elements, const std::set<std::string>& rows) {
-  const Question& q = ask.question;
-  return fmt::format("ASK({}, {}, {}, {}, {}, {}, {}, \"{}\", \"{}\")\n", static_cast<int>(ask.kind), q.position,
-                     q.tokens, q.batch, q.heads, q.fill, q.order, fmt::join(elements, " "), fmt::join(rows, " "));
 }
 
 class Chooser {
@@ -210,7 +120,25 @@ class Chooser {
   }
 
  private:
+  // What a test of these kinds tells is chosen with it.
+  void try_told(const Ask& ask) {
+    const Test test = Maker(spec_, builtin_subject()->open(spec_)).made(ask, {});
+    std::set<std::string> rows;
+    const auto is_convicted = [&](const Mutant* mutant) {
+      const auto session = mutants::open(mutant->name)->open(spec_);
+      for (const Exchange& earlier : sequence_) send_to(*session, earlier);
+      if (!asked_difference(*session, test)) return false;
+      rows.merge(rows_of(mutant->row));
+      return true;
+    };
+    const std::size_t convicted = std::erase_if(alive_, is_convicted);
+    claim_.convicted += convicted;
+    if (convicted > 0) claim_.lines += line_of(ask, {}, rows);
+    last_ = {test.operation, test.inputs, {}, {}};
+  }
+
   void try_ask(const Ask& ask) {
+    if (ask.kind == Kind::special || is_refused(ask.kind)) return try_told(ask);
     const Call call = call_of(*model_, ask);
     Exchange exchange = exchanged(*builtin_, *model_, ask.kind, call);
     const auto judge = ask.kind == Kind::gradient ? gradient_judge_of(*model_) : model_->judge();
@@ -231,7 +159,7 @@ class Chooser {
       }
       is_needed = true;
       if (found->element) elements.insert(*found->element);
-      rows.merge(rows_of(*mutant));
+      rows.merge(rows_of(mutant->row));
     }
     if (left.size() < asked.size()) {
       claim_.convicted += asked.size() - left.size();
@@ -361,7 +289,7 @@ class Beside {
       std::set<std::int64_t> elements;
       if (found && found->element) elements.insert(*found->element);
       lines += fmt::format("CLAIM(R\"({})\")\n{}", specs_[which],
-                           line_of(ask, elements, which == 1 ? rows_of(mutant_) : std::set<std::string>()));
+                           line_of(ask, elements, which == 1 ? rows_of(mutant_.row) : std::set<std::string>()));
     }
     return lines;
   }
@@ -389,6 +317,10 @@ bool is_convicted_beside(const Mutant& mutant, ClaimTexts& texts) {
 
 int main(int count, char** arguments) {
   using namespace sextant::vectors;
+  if (count > 1 && std::string_view(arguments[1]) == "--narrow") {
+    choose_narrow();
+    return 0;
+  }
   std::vector<Claim> list = claims(count > 1 ? arguments[1] : "");
   std::ranges::stable_sort(list, std::ranges::greater{}, [](const Claim& claim) { return claim.mutants.size(); });
   std::atomic<std::size_t> next = 0;

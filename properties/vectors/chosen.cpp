@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <span>
 
 namespace sextant::vectors {
 namespace {
@@ -15,14 +17,17 @@ struct Line {
   std::string_view flags = {};
 };
 
-constexpr Line lines[] = {
 #define CLAIM(spec) {spec},
 #define ASK(kind, position, tokens, batch, heads, fill, order, elements, flags) \
   {"", kind, {position, tokens, batch, heads, fill, order}, elements, flags},
+constexpr Line narrow_lines[] = {
+#include "properties/vectors/chosen_narrow.def"
+};
+constexpr Line lines[] = {
 #include "properties/vectors/chosen.def"
+};
 #undef ASK
 #undef CLAIM
-};
 
 constexpr Bug bugs[] = {
 #define BUG(row, text, thread) {row, text, thread},
@@ -49,11 +54,9 @@ ChosenAsk ask_of(const Line& line) {
   return chosen;
 }
 
-}  // namespace
-
-std::vector<ChosenClaim> chosen_claims() {
+std::vector<ChosenClaim> claims_of(std::span<const Line> list) {
   std::vector<ChosenClaim> claims;
-  for (const Line& line : lines) {
+  for (const Line& line : list) {
     if (!line.spec.empty()) {
       claims.push_back({line.spec, {}});
     } else {
@@ -62,6 +65,16 @@ std::vector<ChosenClaim> chosen_claims() {
   }
   return claims;
 }
+
+}  // namespace
+
+std::vector<ChosenClaim> chosen_claims() {
+  std::vector<ChosenClaim> claims = claims_of(narrow_lines);
+  std::ranges::move(claims_of(lines), std::back_inserter(claims));
+  return claims;
+}
+
+std::vector<ChosenClaim> claims_with_mutants() { return claims_of(lines); }
 
 const Bug* bug_named(std::string_view row) {
   const auto* found = std::ranges::find(bugs, row, &Bug::row);

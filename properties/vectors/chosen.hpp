@@ -22,8 +22,12 @@ struct ChosenClaim {
   std::vector<ChosenAsk> asks;
 };
 
-/// The questions of the vectors: the least that convict the mutants of each claim, as sextant-vectors chose them.
+/// The questions of the vectors: those that are asked again in 16 bits, which come first, so that who keeps the dtype
+/// of a process's first call is seen in the others; and claims_with_mutants().
 std::vector<ChosenClaim> chosen_claims();
+
+/// The least that convict the mutants of each claim, as sextant-vectors chose them.
+std::vector<ChosenClaim> claims_with_mutants();
 
 /// A row of docs/bug-zoo.md.
 struct Bug {

@@ -29,6 +29,8 @@ class Maker {
   std::vector<WeakerClass> weaker(const Ask& ask, const Test& test);
 
  private:
+  Test refused(const Ask& ask);
+  Test special(const Ask& ask, std::span<const std::int64_t> elements);
   Judge& judge_of(Kind kind);
 
   std::unique_ptr<EncodingModel> model_;

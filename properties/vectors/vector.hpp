@@ -15,8 +15,8 @@ namespace sextant::vectors {
 /// One value of an answer, and how far a right one may be from it.
 struct Expected {
   std::int64_t element;  ///< in row-major order
-  double value;          ///< of the dtype, the nearest to the truth where the group says so
-  double tolerance;      ///< |got - value| may be that: tolerances.hpp
+  double value;          ///< of the dtype, the nearest to the truth where the group says so; NaN where one must come
+  double tolerance;      ///< |got - value| may be that: tolerances.hpp; where value is an infinity got is that or NaN
 };
 
 /// What is known of one tensor of an answer.
@@ -39,6 +39,9 @@ struct WeakerClass {
   std::map<std::string, std::vector<double>> tolerances = {};  ///< of each tensor, in the order of its values
 };
 
+/// What a call is due: an answer, or to be refused.
+enum class Due { answer, refusal };
+
 /// One call and its answer. Those of a group are asked in their order, of one session.
 struct Test {
   std::string comment;
@@ -48,6 +51,7 @@ struct Test {
   std::vector<ExpectedTensor> outputs;
   std::vector<WrongAnswer> wrong = {};
   std::vector<WeakerClass> weaker = {};
+  Due due = Due::answer;
 };
 
 /// Whether each value is the nearest of its dtype to the truth, or within the class.
@@ -74,6 +78,9 @@ inline constexpr double large_factor = 0x1p6;
 inline constexpr double large_in_float16 = 0x1p11;
 inline constexpr double large_elsewhere = 0x1p20;
 inline constexpr double huge_factor = 0x1p80;
+
+/// What values of Kind::tiny are multiplied by in float32: its least normal one is 2^-126.
+inline constexpr double tiny_factor = 0x1p-134;
 
 /// A tensor of these values, from number `from` on and over again, each times `factor`.
 Tensor patterned(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t from, double factor = 1);

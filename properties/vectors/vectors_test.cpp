@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "lib/spec/of.hpp"
 #include "properties/model/siblings.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
@@ -90,8 +91,8 @@ bool is_convicted(const mutants::Mutant& mutant) {
   return false;
 }
 
-// Left are faults between threads, after calls that are refused, of NaN, infinities and signs of zero, and in calls
-// that are longer than the vectors'.
+// Left are faults between threads, of NaN in attention and signs of zero, and in calls that are longer than the
+// vectors'.
 TEST(Vectors, ConvictMostMutants) {
   std::size_t all = 0;
   std::size_t caught = 0;
@@ -107,6 +108,42 @@ TEST(Vectors, ConvictMostMutants) {
   }
   fmt::print("{} of {} mutants convicted; left: {}\n", caught, all, left);
   EXPECT_GE(100 * caught, 90 * all) << left;
+}
+
+// What is wrong under a claim in float32 is seen in a branch for 16 bits, too: most of what is convicted there.
+TEST(Vectors, ConvictMostMutantsIn16Bits) {
+  std::size_t all = 0;
+  std::size_t caught = 0;
+  std::string left;
+  for (const mutants::Mutant& mutant : mutants::registry()) {
+    const Spec spec = parse_spec(mutant.spec);
+    const auto wide = groups().find(to_json(spec));
+    if (mutant.kind != mutants::Kind::defect || mutant.begin || spec.dtype != Dtype::float32 ||
+        wide == groups().end() || held<Attention>(spec))
+      continue;
+    const auto subject = mutants::open(mutant.name);
+    if (!convicted(*subject, *wide->second)) continue;
+    // Mutants round once, as that evaluation does; of a table in 16 bits they know nothing.
+    bool is_there = false;
+    bool is_caught = false;
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      Spec narrow = spec;
+      narrow.dtype = dtype;
+      const auto found = groups().find(to_json(narrow));
+      if (found == groups().end()) continue;
+      is_there = true;
+      is_caught = is_caught || convicted(*subject, *found->second);
+    }
+    if (!is_there) continue;
+    ++all;
+    if (is_caught) {
+      ++caught;
+    } else {
+      left += mutant.name + " ";
+    }
+  }
+  fmt::print("{} of {} mutants convicted in 16 bits; left: {}\n", caught, all, left);
+  EXPECT_GE(100 * caught, 70 * all) << left;
 }
 
 // Of every control's claim, whether it has vectors or not: some calls that every encoding has.
@@ -140,6 +177,25 @@ TEST(Vectors, AcceptEveryControl) {
   EXPECT_GE(asked, 280U);
 }
 
+// How many tests of a group a recipe answers; each has to be accepted.
+std::size_t accepted(std::string_view recipe, const Group& group) {
+  std::size_t answered = 0;
+  try {
+    const auto session = mutants::open_recipe(recipe)->open(group.spec);
+    for (const vectors::Test& test : group.tests) {
+      if (test.due == Due::refusal) continue;
+      const Tensors reply = send(*session, test.operation, test.inputs);
+      const auto text = difference(test, reply);
+      EXPECT_EQ(text, std::nullopt) << recipe << " under " << to_json(group.spec) << ": " << test.comment << ": "
+                                    << *text;
+      ++answered;
+    }
+  } catch (const SubjectFailure&) {
+    return answered;  // has no such claim
+  }
+  return answered;
+}
+
 // Which class deployed arithmetic can claim (docs/proofs/accuracy-classes.md).
 TEST(Vectors, AcceptHonestRecipesAtTheirClass) {
   const std::map<AccuracyClass, std::vector<const char*>> honest{
@@ -148,28 +204,21 @@ TEST(Vectors, AcceptHonestRecipesAtTheirClass) {
       {AccuracyClass::exact_angle, {"float64"}}};
   std::size_t answered = 0;
   for (const Group& group : groups_in_order()) {
-    if (group.spec.evaluation == Evaluation::table) continue;
     const bool is_narrow = size_of(group.spec.dtype) < 4;
+    if (group.spec.evaluation == Evaluation::table) {
+      // Its angles are float32's.
+      if (group.spec.accuracy == AccuracyClass::float32_angle) answered += accepted("cast-table", group);
+      continue;
+    }
     const auto recipes = honest.find(group.spec.accuracy);
     if (recipes == honest.end()) continue;
     for (const std::string_view name : recipes->second) {
       // Those that round each operation to a 16-bit dtype claim just that.
       if (is_narrow && (name == "float32-widened") != (group.spec.evaluation == Evaluation::float32)) continue;
-      try {
-        const auto session = mutants::open_recipe(name)->open(group.spec);
-        for (const vectors::Test& test : group.tests) {
-          const Tensors reply = send(*session, test.operation, test.inputs);
-          const auto text = difference(test, reply);
-          EXPECT_EQ(text, std::nullopt) << name << " under " << to_json(group.spec) << ": " << test.comment << ": "
-                                        << *text;
-          ++answered;
-        }
-      } catch (const SubjectFailure&) {
-        continue;  // has no such claim
-      }
+      answered += accepted(name, group);
     }
   }
-  EXPECT_GE(answered, 100U);
+  EXPECT_GE(answered, 400U);
 }
 
 TEST(Vectors, RefuseAnswersToOtherClaims) {
