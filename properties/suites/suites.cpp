@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ Positions drawn(std::int64_t count, std::int64_t end, std::int64_t fill) {
   return list;
 }
 
+using Rows = std::vector<Positions>;
 using Compare = std::function<Outcome(const Tensor& got, const Tensor& expected)>;
 
 Compare within(double relative, double absolute) {
@@ -116,18 +118,83 @@ Outcome of_short_calls(const Subject& subject, const Spec& claim) {
   return all_of({close(got, expected, {1e-2, 1e-2}), close_in_direction(got, expected, 0.999)});
 }
 
-Outcome of_mlx(const Subject& subject, const Spec& claim) {
-  const Rotated small{{from_to(0, 4), from_to(3, 7)}, 8};
+// The formula with every operation in the dtype: positions, frequencies as exponentials, angles, sines and products.
+// Of claims without a scaling rule.
+std::optional<Tensor> in_own_dtype(const Asked& asked, const Rotated& call) {
+  const Spec& spec = asked.spec();
+  const Rope& rope = *held<Rope>(spec);
+  if (!std::holds_alternative<DefaultScaling>(rope.rope_scaling)) return std::nullopt;
+  const auto in = [&](double value) { return round_to(spec.dtype, value); };
+  const Tensor x = asked.values(call);
+  const Positions positions = asked.positions(call);
+  const double step = in(std::log(rope.rope_theta) / static_cast<double>(rope.rotary_dim / 2));
+  Tensor y = x;
+  for (std::int64_t vector = 0; vector * rope.head_dim < x.elements(); ++vector) {
+    const std::int64_t start = vector * rope.head_dim;
+    for (const Passthrough& channel : passthrough_channels(rope))
+      y.set(start + channel.output, x.at(start + channel.input));
+    const auto position = static_cast<double>(positions[static_cast<std::size_t>(vector / call.heads)]);
+    for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+      const double frequency = in(std::exp(in(-static_cast<double>(pair) * step)));
+      const double angle = in(in(position)*frequency);
+      const double sin = in(std::sin(angle)) * (rope.direction == Direction::clockwise ? -1 : 1);
+      const double cos = in(std::cos(angle));
+      const Channels from = channels_of_pair(rope, rope.pairing, pair);
+      const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+      const double a = x.at(start + from.first);
+      const double b = x.at(start + from.second);
+      y.set(start + to.first, in(in(a * cos) - in(b * sin)));
+      y.set(start + to.second, in(in(a * sin) + in(b * cos)));
+    }
+  }
+  return y;
+}
+
+// Rows of four in three dtypes; in 16 bits against code in that dtype, too.
+Outcome of_small_calls(const Subject& subject, const Spec& claim) {
   for (const auto& [dtype, most] : {std::pair{Dtype::float32, 1e-6}, {Dtype::float16, 1e-3}, {Dtype::bfloat16, 1e-2}}) {
     Asked asked(subject, claim, dtype);
-    if (Outcome outcome = close(asked.got(small), asked.usual(small), {0, most}); !outcome.passes) return outcome;
+    for (const std::int64_t first : {0, 3}) {
+      if (first != 0 && dtype != Dtype::float32) continue;
+      const Rotated call{Rows(2, from_to(first, first + 4)), 1};
+      const Tensor got = asked.got(call);
+      const auto narrow = in_own_dtype(asked, call);
+      const Outcome outcome = all_of({close(got, asked.usual(call), {0, most}),
+                                      narrow && dtype != Dtype::float32 ? close(got, *narrow, {0, most}) : Outcome()});
+      if (!outcome.passes) return outcome;
+    }
   }
-  const Rotated large{{from_to(0, 8192)}, 1};
-  Asked wide(subject, claim, Dtype::float32);
-  if (Outcome outcome = close(wide.got(large), wide.usual(large), {0, 5e-3}); !outcome.passes) return outcome;
-  const Rotated far{{from_to(5000, 5024)}, 2};
+  return {};
+}
+
+// Batches whose rows begin at 0, 1, 2, ..., and single tokens of position 5.
+Outcome of_batches(const Subject& subject, const Spec& claim) {
+  Asked asked(subject, claim, Dtype::float32);
+  std::vector<Rotated> calls;
+  for (const std::int64_t batch : {3, 8, 11}) {
+    for (const std::int64_t heads : {1, 3, 5}) {
+      Rotated& call = calls.emplace_back(Rotated{{}, heads});
+      for (std::int64_t row = 0; row < batch; ++row) call.rows.push_back(from_to(row, row + 4));
+    }
+  }
+  for (const std::size_t batch : {2U, 4U, 8U}) {
+    for (const std::int64_t heads : {1, 4, 7}) calls.push_back({Rows(batch, {5}), heads});
+  }
+  for (const Rotated& call : calls) {
+    if (Outcome outcome = close(asked.got(call), asked.usual(call), {0, 1e-5}); !outcome.passes) return outcome;
+  }
+  return {};
+}
+
+// The kernel in bfloat16 against itself in float32.
+Outcome of_large_offset(const Subject& subject, const Spec& claim) {
+  const Rotated call{{from_to(4000, 5024)}, 1};
   Asked narrow(subject, claim, Dtype::bfloat16);
-  return close(narrow.got(far), narrow.usual(far), {0, 1e-1});
+  Asked wide(subject, claim, Dtype::float32);
+  const Tensor got = narrow.got(call);
+  Tensor widened = Tensor::zeros(Dtype::float32, got.shape);
+  for (std::int64_t i = 0; i < got.elements(); ++i) widened.set(i, got.at(i));
+  return close(widened, wide.got(wide.values(call), wide.positions(call)), {0, 1e-1});
 }
 
 // Scalars alone.
@@ -195,6 +262,72 @@ Outcome of_scaling(const Subject& subject, const Spec& claim) {
   Positions tenfold;
   for (std::int64_t position = 0; position < 10; ++position) tenfold.push_back(10 * position);
   return by_default(Asked(subject, scaled, Dtype::float32).got(first, tenfold), start);
+}
+
+// Ones at positions 0 and 3 against four digits; three tokens at once and one by one; two at position 0 against numbers
+// of seven digits; under linear scaling by 2 positions 0 to 2, by 5 position 12.
+Outcome of_keras(const Subject& subject, const Spec& claim) {
+  constexpr Tolerance of_digits{1e-2, 1e-2};
+  constexpr Tolerance usual_tolerance{1e-6, 1e-6};
+  Asked asked(subject, claim, Dtype::float32);
+  const Rope& rope = *held<Rope>(asked.spec());
+  const auto ones = [&](std::int64_t tokens, std::int64_t heads) {
+    Tensor tensor = Tensor::zeros(Dtype::float32, {1, tokens, heads, rope.head_dim});
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, 1);
+    return tensor;
+  };
+  const auto of_usual = [](const Spec& spec, const Tensor& x, const Positions& positions) {
+    return rotate(*usual_implementation()->open(spec), spec, x, positions);
+  };
+  const auto rounded = [](Tensor tensor) {
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, std::round(tensor.at(i) * 1e4) / 1e4);
+    return tensor;
+  };
+  const Positions four = asked.positions({{from_to(0, 4)}, 1});
+  const auto ends = [&](const Tensor& tensor) {
+    Tensor both = Tensor::zeros(tensor.dtype, {2, rope.head_dim});
+    for (std::int64_t i = 0; i < rope.head_dim; ++i) {
+      both.set(i, tensor.at(i));
+      both.set(rope.head_dim + i, tensor.at(3 * rope.head_dim + i));
+    }
+    return both;
+  };
+  Outcome outcome =
+      close(ends(asked.got(ones(4, 1), four)), ends(rounded(of_usual(asked.spec(), ones(4, 1), four))), of_digits);
+  if (!outcome.passes) return outcome;
+
+  const Rotated three{Rows(2, from_to(0, 3)), 1};
+  const Tensor x = asked.values(three);
+  const Tensor whole = asked.got(three);
+  for (std::int64_t token = 0; token < 3; ++token) {
+    Tensor one = Tensor::zeros(x.dtype, {2, 1, 1, rope.head_dim});
+    Tensor expected = one;
+    for (std::int64_t i = 0; i < one.elements(); ++i) {
+      const std::int64_t from = (i / rope.head_dim * 3 + token) * rope.head_dim + i % rope.head_dim;
+      one.set(i, x.at(from));
+      expected.set(i, whole.at(from));
+    }
+    outcome = close(asked.got(one, asked.positions({Rows(2, {token}), 1})), expected, usual_tolerance);
+    if (!outcome.passes) return outcome;
+  }
+  const Rotated zero{{{0, 0}}, 1};
+  outcome = close(asked.got(zero), asked.usual(zero), {1e-7, 0});
+  if (!outcome.passes || !std::holds_alternative<DefaultScaling>(rope.rope_scaling)) return outcome;
+
+  for (const auto& [factor, positions] : {std::pair{2.0, from_to(0, 3)}, {5.0, Positions{12}}}) {
+    Spec scaled = asked.spec();
+    held<Rope>(scaled)->rope_scaling = LinearScaling{.factor = factor};
+    try {
+      validate(scaled);
+    } catch (const SpecError&) {
+      continue;  // no such claim
+    }
+    const Tensor given = ones(std::ssize(positions), 2);
+    outcome = close(Asked(subject, scaled, Dtype::float32).got(given, positions), of_usual(scaled, given, positions),
+                    usual_tolerance);
+    if (!outcome.passes) return outcome;
+  }
+  return {};
 }
 
 // Codes.
@@ -302,17 +435,26 @@ std::vector<Suite> made_suites() {
        "mean, sum and maximum, float32 1e-4 + 1e-5 r", "0 to 2047, 2 heads", "three numbers", of_torchtune},
       {"keras-hub", "keras_hub/src/layers/modeling/rotary_embedding_test.py",
        GITHUB "keras-team/keras-hub/blob/master/keras_hub/src/layers/modeling/rotary_embedding_test.py", is_of<Rope>,
-       "float32 1e-2 + 1e-2 r", "0 to 3, 2 heads", float32_code,
-       every({{f32, within(1e-2, 1e-2)}}, {{{from_to(0, 4)}, 2}}, usual)},
+       "float32: ones 1e-2 + 1e-2 r; step by step and scaled 1e-6 + 1e-6 r; at position 0 1e-7 r",
+       "0 and 3; 0 to 2; scaled by 2 0 to 2, by 5 12", "digits of float32 code; itself", of_keras},
       {"llama.cpp", "tests/test-backend-ops.cpp", GITHUB "ggml-org/llama.cpp/blob/master/tests/test-backend-ops.cpp",
        is_of<Rope>, "float32, float16: NMSE 1e-7", "2 tokens of 32 heads, 8192 of one, drawn below 512", float32_code,
        every({{f32, squares}, {f16, squares}},
              {{{drawn(2, 512, 1)}, 32}, {{drawn(2, 512, 2)}, 32}, {{drawn(8192, 512, 3)}, 1}}, usual)},
       {"llama.cpp", "tests/test-rope.cpp", GITHUB "ggml-org/llama.cpp/blob/master/tests/test-rope.cpp", is_of<Rope>,
        "float32: mean difference 1e-4", "67 to 239, 4 heads", "itself: the group law", group_law},
-      {"MLX", "python/tests/test_fast.py", GITHUB "ml-explore/mlx/blob/main/python/tests/test_fast.py", is_of<Rope>,
-       "float32 1e-6, float16 1e-3, bfloat16 1e-2; far float32 5e-3, bfloat16 1e-1",
-       "0 to 6, 8 heads; 0 to 8191; 5000 to 5023", float32_code, of_mlx},
+      {"MLX", "python/tests/test_fast.py, test_rope", GITHUB "ml-explore/mlx/blob/main/python/tests/test_fast.py",
+       is_of<Rope>, "float32 1e-6, float16 1e-3, bfloat16 1e-2", "2 rows of 0 to 3, in float32 of 3 to 6, too",
+       "usual code in float32, in 16 bits in the dtype, too", of_small_calls},
+      {"MLX", "python/tests/test_fast.py, test_rope_batch and _single_batch",
+       GITHUB "ml-explore/mlx/blob/main/python/tests/test_fast.py", is_of<Rope>, "float32 1e-5",
+       "3, 8 and 11 rows of 4 from 0, 1, 2, ...; 2, 4 and 8 rows of 5; 1 to 7 heads", float32_code, of_batches},
+      {"MLX", "python/tests/test_fast.py, test_rope_large_input",
+       GITHUB "ml-explore/mlx/blob/main/python/tests/test_fast.py", is_of<Rope>, "float32 5e-3", "0 to 8191",
+       float32_code, every({{f32, within(0, 5e-3)}}, {{{from_to(0, 8192)}, 1}}, usual)},
+      {"MLX", "python/tests/test_fast.py, test_rope_with_large_offset",
+       GITHUB "ml-explore/mlx/blob/main/python/tests/test_fast.py", is_of<Rope>, "bfloat16 1e-1", "4000 to 5023",
+       "itself in float32", of_large_offset},
       {"litgpt", "tests/test_rope.py", GITHUB "Lightning-AI/litgpt/blob/main/tests/test_rope.py", is_of<Rope>,
        "assert_close of float32", "0 to 131071", float32_code,
        every({{f32, by_default}}, {{{from_to(0, 131072)}, 1}}, usual)},

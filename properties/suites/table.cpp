@@ -94,9 +94,11 @@ Row row_of(const Suite& suite) {
 }  // namespace
 }  // namespace sextant::suites
 
-int main() {
+// All of them, or those of one project: sextant-suites [PROJECT].
+int main(int count, char** arguments) {
   using namespace sextant::suites;
-  const auto list = suites();
+  std::vector<Suite> list(suites().begin(), suites().end());
+  if (count > 1) std::erase_if(list, [&](const Suite& suite) { return suite.project != arguments[1]; });
   std::vector<Row> rows(list.size());
   std::atomic<std::size_t> next = 0;
   {
