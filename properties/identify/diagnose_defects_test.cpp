@@ -104,6 +104,18 @@ TEST(DiagnosedDefect, ReflectsPairs) {
   EXPECT_EQ(said(with), "pairs are reflected, not turned: what the second member adds has the other sign");
 }
 
+TEST(DiagnosedDefect, ExchangesCosinesAndSines) {
+  Arithmetic with;
+  with.angle = [](double value) { return std::numbers::pi / 2 - value; };
+  EXPECT_EQ(said(with), "cosines and sines are exchanged");
+}
+
+TEST(DiagnosedDefect, LosesTheSignOfSines) {
+  Arithmetic with;
+  with.angle = [](double value) { return std::acos(std::cos(value)); };
+  EXPECT_EQ(said(with), "the sign of sines is lost: pairs turn back beyond half a turn");
+}
+
 TEST(DiagnosedDefect, RoundsAnglesAndNotFrequencies) {
   Arithmetic with;
   with.angle = float16;
@@ -157,6 +169,15 @@ TEST(DiagnosedDefect, RoundsTheTableOfA16BitClaim) {
   EXPECT_EQ(
       said(with, R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16"})"),
       "cosines and sines are rounded to bfloat16 before they are used: evaluation table measured, float32 claimed");
+}
+
+// What the fields say of most calls does not hold of those of one token: they are not told as measured.
+TEST(DiagnosedDefect, IsNoFieldOfAClaimThatIsRefuted) {
+  Arithmetic with;
+  with.position = [](const Place& place) {
+    return static_cast<double>(place.given() + (place.positions.size() == 1 ? 1 : 0)) / 4;
+  };
+  EXPECT_EQ(said(with, R"({"encoding":"rope","head_dim":64,"max_position":600})"), "nothing");
 }
 
 TEST(DiagnosedDefect, IsNoneOfARightOne) { EXPECT_EQ(said({}), "nothing"); }

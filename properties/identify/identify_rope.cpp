@@ -15,13 +15,12 @@
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/positions_used.hpp"
 #include "properties/identify/rope_rules.hpp"
+#include "properties/identify/rotation_faults.hpp"
 #include "properties/identify/rotation_layout.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
 namespace {
-
-double phase_of(const PairValues& value) { return std::atan2(value.sin, value.cos); }
 
 // The rows of a structure in the order of a layout's frequencies.
 Rows in_order(const Rows& rows, const std::vector<std::size_t>& order) {
@@ -181,6 +180,15 @@ class RopeIdentifier {
     rows_ = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(claim_.max_position));
     keep_whole_positions();
     norm_ = norm_of(rows_.first, claim_.dtype);
+    if (adds_the_vector(rows_.first, claim_.dtype)) {
+      found_.faults.emplace_back("the vector itself is added to what it is turned to: y = x + R(x)",
+                                 DiagnosedStage::rotation);
+      return;
+    }
+    if (!norm_.range.holds(1) && are_normalized(session_, claim_, rope_)) {
+      found_.faults.emplace_back("heads are normalized: results do not grow with them", DiagnosedStage::rotation);
+      return;
+    }
     // Where norms change by more, that is no noise.
     norm_.noise = std::min(norm_.noise, 0x1p-5);
     if (errors_ == ValueErrors::absolute) norm_.least = norm_.noise;
@@ -228,7 +236,7 @@ class RopeIdentifier {
   void take_offset(const Rows& rows) {
     starts_turned_ = is_turned(rows.front(), norm_);
     if (starts_turned_) found_.seen.emplace_back("position 0 is turned");
-    offset_phase_ = phase_of(rows.front().front());
+    if (starts_turned_) starts_at_ = rows.front();
   }
 
   void take_direction() {
@@ -246,14 +254,42 @@ class RopeIdentifier {
           DiagnosedStage::rotation);
     sign_ = clockwise ? -1 : 1;
     if (layout_) layout_->rope.direction = clockwise ? Direction::clockwise : Direction::counterclockwise;
-    if (starts_turned_) {
-      const double offset = offset_phase_ / turns_.front().radians;
-      found_.faults.emplace_back(std::fabs(offset - std::round(offset)) < 0.01 && std::round(offset) != 0
-                                     ? fmt::format("one position off: position 0 is turned as {}", std::round(offset))
-                                     : std::string("position 0 is turned"),
-                                 DiagnosedStage::position);
-    }
+    if (starts_turned_) take_start(clockwise ? Direction::clockwise : Direction::counterclockwise);
     for (MeasuredTurn& turn : turns_) turn.radians = std::fabs(turn.radians);
+  }
+
+  // What position 0 is turned by, of turns that still have their signs.
+  void take_start(Direction direction) {
+    const bool is_backward = direction != rope_.direction;
+    const auto tell = [&](std::string words) {
+      found_.faults.emplace_back(std::move(words), DiagnosedStage::position);
+    };
+    const double sign = rope_.direction == Direction::clockwise ? -1 : 1;
+    const bool are_quarters = std::ranges::all_of(starts_at_, [&](const PairValues& value) {
+      return std::fabs(value.cos) <= norm_.noise * std::fabs(value.sin) && sign * value.sin > 0;
+    });
+    if (are_quarters) {
+      // (sin, cos) of an angle is a quarter turned less the angle.
+      found_.faults.emplace_back(is_backward ? "cosines and sines are exchanged"
+                                             : "every pair is turned by a quarter more than by its position",
+                                 DiagnosedStage::table);
+      if (is_backward && layout_) layout_->rope.direction = rope_.direction;
+      return;
+    }
+    const auto place = place_of_0(starts_at_, turns_, norm_.noise);
+    if (!place) {
+      tell("position 0 is turned");
+    } else if (!is_backward || *place > 0) {
+      tell(fmt::format("one position off: position 0 is turned as {}", *place));
+    } else {
+      // Turns of the other sign: phases are (n - p) times the claim's.
+      if (layout_) layout_->rope.direction = rope_.direction;
+      tell(-*place == std::ssize(rows_.positions) - 1
+               ? std::string("positions are counted from the call's end: p of n tokens is turned as n - 1 - p")
+           : -*place == rows_.positions.back()
+               ? std::string("positions are counted from the call's last, which is taken for position 0")
+               : fmt::format("positions are counted backwards: position p is turned as {} - p", -*place));
+    }
   }
 
   void note_departures() {
@@ -386,7 +422,11 @@ class RopeIdentifier {
     }
     const bool known_positions = seen.lists.size() > 1 || starts_turned_ || check_positions();
     judge();
-    if (!holds_ || found_.spec->accuracy != claim_.accuracy) tell_reduction(best.rope);
+    if (!holds_ || found_.spec->accuracy != claim_.accuracy) {
+      tell_reduction(best.rope);
+      tell_lost_signs();
+      tell_rounded_vectors();
+    }
     const bool clear = best.is_pinned && rival > best.digits;
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
   }
@@ -403,7 +443,8 @@ class RopeIdentifier {
                             [&](const std::vector<std::int64_t>& positions, const AskedShape& asked) {
                               return turned_vectors(session_, claim_, rope_, pairs, positions, asked);
                             },
-                        .shape = {2, 3},
+                        .shape = {2, errors_ == ValueErrors::absolute ? 3 : 8},
+                        .long_call = errors_ == ValueErrors::absolute ? 0 : 260,
                         .first = claim_.min_position,
                         .end = claim_.max_position,
                         .step = rope_.positions.step},
@@ -417,6 +458,28 @@ class RopeIdentifier {
     // The tokens of earlier calls had other positions than they were given, which is all that is wrong with them.
     if (!used.words.empty()) found_.faults = {Fault(used.words, DiagnosedStage::position)};
     return !used.words.empty();
+  }
+
+  // The claim's own frequencies, with phases in the direction that most pairs turn.
+  void tell_lost_signs() {
+    Rows rows = in_order(rows_.first, layout_->order);
+    for (auto& row : rows) {
+      for (PairValues& value : row) value.sin *= sign_;
+    }
+    if (!have_no_signs(rows_.positions, rows, frequencies_of(rope_, rows_.positions.back() + 1), norm_.noise)) return;
+    found_.arithmetic.clear();
+    found_.faults = {Fault("the sign of sines is lost: pairs turn back beyond half a turn", DiagnosedStage::table)};
+    found_.spec = claim_;
+  }
+
+  // Unit vectors are numbers of every format.
+  void tell_rounded_vectors() {
+    std::string words = words_of_rounded_vectors(session_, claim_, rope_, structure_.pairs, norm_.size);
+    if (words.empty()) return;
+    found_.arithmetic.clear();
+    found_.faults = {Fault(std::move(words), DiagnosedStage::rounding)};
+    found_.spec->accuracy = claim_.accuracy;
+    found_.spec->evaluation = claim_.evaluation;
   }
 
   // A turn of another length than 2 pi, which is what is wrong with frequencies and angles that look rounded.
@@ -470,7 +533,7 @@ class RopeIdentifier {
   std::vector<MeasuredTurn> turns_;  // in the layout's order, positive
   std::optional<Dtype> narrow_;      // of frequencies or angles, where it has 16 bits
   double sign_ = 1;
-  double offset_phase_ = 0;
+  std::vector<PairValues> starts_at_;  // what position 0 is turned to, where that is not itself
   bool starts_turned_ = false;
   bool departs_ = false;
   bool holds_ = false;

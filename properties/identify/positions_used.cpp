@@ -1,6 +1,7 @@
 #include "properties/identify/positions_used.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -97,6 +98,15 @@ std::vector<Way> known_ways(double step) {
       {"only the first head is rotated", [=](const PlaceInCall& place) { return place.head == 0 ? given(place) : 0; }},
       {"nothing is rotated", [](const PlaceInCall&) { return 0.0; }},
       {"negative positions are not rotated", [=](const PlaceInCall& place) { return std::max(given(place), 0.0); }},
+      {"negative positions are taken without their sign",
+       [=](const PlaceInCall& place) { return std::fabs(given(place)); }},
+      {"positions are sorted within each row, and tokens are not",
+       [=](const PlaceInCall& place) {
+         const auto start = place.positions.begin() + place.batch * place.tokens;
+         std::vector<std::int64_t> row(start, start + place.tokens);
+         std::ranges::sort(row);
+         return static_cast<double>(row[static_cast<std::size_t>(place.token)]);
+       }},
   };
 }
 
@@ -188,6 +198,59 @@ std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& exp
   return std::nullopt;
 }
 
+// Some heads that are turned otherwise than the others, which are right.
+std::string words_of_odd_heads(const std::vector<Turned>& calls, const Expected& expected) {
+  const std::int64_t heads = calls.front().shape.heads;
+  std::vector<std::int64_t> odd;
+  bool are_left = true;
+  for (std::int64_t head = 0; head < heads; ++head) {
+    bool is_right = true;
+    for (const Turned& call : calls) {
+      for (std::int64_t vector = head; vector < std::ssize(call.rows); vector += heads) {
+        const auto& row = call.rows[static_cast<std::size_t>(vector)];
+        const bool is_it = is_at(row, static_cast<double>(call.place(vector).position), expected);
+        if (!is_it) are_left = are_left && is_at(row, 0, expected);
+        is_right = is_right && is_it;
+      }
+    }
+    if (!is_right) odd.push_back(head);
+  }
+  if (odd.empty() || std::ssize(odd) == heads) return {};
+  if (2 * std::ssize(odd) > heads && !are_left) {
+    std::vector<std::int64_t> right;
+    for (std::int64_t head = 0; head < heads; ++head) {
+      if (std::ranges::find(odd, head) == odd.end()) right.push_back(head);
+    }
+    return fmt::format("of {} heads only {} {} right at every position asked", heads, fmt::join(right, ", "),
+                       right.size() == 1 ? "is" : "are");
+  }
+  return fmt::format("{} {} of {} {}", odd.size() == 1 ? "head" : "heads", fmt::join(odd, ", "), heads,
+                     are_left          ? odd.size() == 1 ? "is not rotated" : "are not rotated"
+                     : odd.size() == 1 ? "is turned otherwise than the others"
+                                       : "are turned otherwise than the others");
+}
+
+// Of a subject that is right in short calls, whether it is in one of many tokens in no order.
+PositionsUsed used_in_long_call(const PairQuestion& question, const Way& given, const Expected& expected,
+                                std::int64_t longest) {
+  if (question.long_call == 0) return {};
+  std::vector<std::int64_t> positions;
+  for (std::int64_t token = 0; token + 1 < question.long_call; ++token)
+    positions.push_back((token * 7919 + 11) % (longest + 1));
+  positions.push_back(longest);
+  PairQuestion one = question;
+  one.shape.batches = 1;
+  const std::vector<Turned> calls{turned(one, std::move(positions))};
+  if (explains(given, calls, expected)) return {};
+  for (const Way& way : known_ways(question.step)) {
+    if (explains(way, calls, expected))
+      return {false, fmt::format("in a call of {} tokens {}", question.long_call, way.words), {}};
+  }
+  return {false,
+          fmt::format("tokens of a call of {} are turned otherwise than those of short calls", question.long_call),
+          {}};
+}
+
 }  // namespace
 
 PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& pairs) {
@@ -205,13 +268,16 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   calls.push_back(turned(question, within({7, 23, 101, 251, 90, 9, 57, 181, 31, longest})));
   calls.push_back(turned(question, within({257, 1001, 515, 1999, 300, 771, 2047, 1285, 777, longest})));
   calls.push_back(turned(question, within({4099, 9001, 5003, 20011, longest, 66003, 2049, 33027, 8193, 70001})));
+  // With negative ones, some of each sign.
+  if (question.first < 0) calls.push_back(turned(question, within({-1, 5, -7, 23, 57, -3, 31, -2, -15, longest})));
   const Way given{"", [](const PlaceInCall& place) { return static_cast<double>(place.position); }};
   // A float32 angle is off by the roundings of a frequency and of a product, and by the library's sine.
   const Expected in_float32{pairs, 0x1p-21};
-  if (explains(given, calls, in_float32)) return {};
+  if (explains(given, calls, in_float32)) return used_in_long_call(question, given, in_float32, longest);
   for (const Way& way : known_ways(question.step)) {
     if (explains(way, calls, in_float32)) return {false, way.words, {}};
   }
+  if (std::string words = words_of_odd_heads(calls, in_float32); !words.empty()) return {false, std::move(words), {}};
   const auto is_right = [&](std::int64_t position) {
     const Turned one = turned(question, {position, longest, position, longest});
     return is_at(one.rows.front(), static_cast<double>(position), in_float32);

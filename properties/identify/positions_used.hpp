@@ -15,7 +15,8 @@ namespace sextant::identify {
 struct PairQuestion {
   std::function<Rows(const std::vector<std::int64_t>& positions, const AskedShape& shape)> ask;
   AskedShape shape;
-  std::int64_t first = 0;  ///< of the positions that may be asked
+  std::int64_t long_call = 0;  ///< of how many tokens one call is asked besides those of five; 0 for none
+  std::int64_t first = 0;      ///< of the positions that may be asked
   std::int64_t end = 0;
   double step = 1;  ///< what a position's number counts
 };

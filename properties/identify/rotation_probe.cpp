@@ -93,25 +93,25 @@ TurnedRows turned_rows(Session& session, const Spec& spec, const Rope& shape, co
                        const std::vector<std::int64_t>& positions) {
   const std::int64_t width = shape.head_dim;
   const std::int64_t count = std::ssize(positions);
-  std::vector<std::int64_t> twice = positions;
-  twice.insert(twice.end(), positions.begin(), positions.end());
-  Tensor x = Tensor::zeros(spec.dtype, {1, 2 * count, 1, width});
-  for (std::int64_t token = 0; token < count; ++token) {
-    for (const TurnedPair& pair : pairs) {
-      x.set(token * width + pair.input.first, 1);
-      x.set((count + token) * width + pair.input.second, 1);
+  // A call for each member, so that positions ascend in both, whatever a subject makes of those that do not.
+  const auto turned = [&](std::int64_t Channels::*member) {
+    Tensor x = Tensor::zeros(spec.dtype, {1, count, 1, width});
+    for (std::int64_t token = 0; token < count; ++token) {
+      for (const TurnedPair& pair : pairs) x.set(token * width + pair.input.*member, 1);
     }
-  }
-  const Tensor y = rotate(session, spec, x, twice);
+    return rotate(session, spec, x, positions);
+  };
+  const Tensor of_first = turned(&Channels::first);
+  const Tensor of_second = turned(&Channels::second);
   TurnedRows rows{positions, {}, {}};
   for (std::int64_t token = 0; token < count; ++token) {
     auto& first = rows.first.emplace_back();
     auto& second = rows.second.emplace_back();
     for (const TurnedPair& pair : pairs) {
-      const auto value = [&](std::int64_t row, std::int64_t channel) { return y.at(row * width + channel); };
-      first.push_back({.sin = value(token, pair.output.second), .cos = value(token, pair.output.first)});
-      second.push_back(
-          {.sin = -value(count + token, pair.output.first), .cos = value(count + token, pair.output.second)});
+      const std::int64_t to_first = token * width + pair.output.first;
+      const std::int64_t to_second = token * width + pair.output.second;
+      first.push_back({.sin = of_first.at(to_second), .cos = of_first.at(to_first)});
+      second.push_back({.sin = -of_second.at(to_first), .cos = of_second.at(to_second)});
     }
   }
   return rows;

@@ -142,7 +142,7 @@ struct Stretch {
   std::int64_t fill;
 };
 
-CasesOf<Stretch> stretches() {
+CasesOf<Stretch> stretched_ropes() {
   CasesOf<Stretch> cases;
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Stretch>> {
     FieldRange positions = claimed(spec);
@@ -246,7 +246,7 @@ Property linear_scaling_property() {
       "error is unsupported. Advice: a subject may be made for one spec alone",
       "a factor that multiplies, is applied twice, on one path only or not at all"};
   property.not_applicable = stated_for<Rope>(never_linear);
-  use_cases(property, stretches(), of<Rope>(linear_check));
+  use_cases(property, stretched_ropes(), of<Rope>(linear_check));
   return property;
 }
 

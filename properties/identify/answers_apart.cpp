@@ -1,0 +1,96 @@
+#include "properties/identify/answers_apart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "properties/gen/position.hpp"
+#include "properties/model/model.hpp"
+#include "properties/model/question.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+constexpr std::int64_t tokens_asked = 8;
+
+std::int64_t count_of_nan(const Tensor& answer) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < answer.elements(); ++i) count += std::isnan(answer.at(i)) ? 1 : 0;
+  return count;
+}
+
+bool is_constant(const Tensor& answer) {
+  for (std::int64_t i = 1; i < answer.elements(); ++i) {
+    if (answer.at(i) != answer.at(0)) return false;
+  }
+  return answer.elements() > 1;
+}
+
+// How far two answers are apart; nothing where sums taken in another order explain it: some units in the last place of
+// the greatest value.
+std::optional<double> apart(const Tensor& one, const Tensor& other, Dtype dtype) {
+  if (one.elements() != other.elements()) return std::nullopt;
+  double most = 0;
+  double greatest = 0;
+  for (std::int64_t i = 0; i < one.elements(); ++i) {
+    const double difference = std::fabs(one.at(i) - other.at(i));
+    if (std::isfinite(difference)) most = std::max(most, difference);
+    if (std::isfinite(one.at(i))) greatest = std::max(greatest, std::fabs(one.at(i)));
+  }
+  constexpr double units = 16;
+  if (most <= units * std::ldexp(greatest, -format_of(dtype).precision)) return std::nullopt;
+  return most;
+}
+
+std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& claim) {
+  const auto model = model_of(claim);
+  const gen::PositionRange range = model->range();
+  const auto asked_from = [](std::int64_t position) {
+    return Question{.position = position, .tokens = tokens_asked, .heads = 2, .fill = 7};
+  };
+  const Question near = asked_from(gen::simplest_position(range));
+  const Question far = asked_from(std::max(near.position, range.last - tokens_asked));
+  if (!model->fits(near) || !model->fits(far)) return std::nullopt;
+  const Call near_call = model->call_of(near);
+  const Call far_call = model->call_of(far);
+  const auto session = subject.open(claim);
+  const auto answered = [&](const Call& call) { return model->ask(*session, call); };
+  const Tensor first = answered(near_call);
+  if (const std::int64_t count = count_of_nan(first); count > 0)
+    return DiagnosedDifference{
+        fmt::format("values are NaN: {} of the {} of a call of {} tokens from position {} on", count, first.elements(),
+                    tokens_asked, position_grid_of(claim.encoding).text(near.position)),
+        "", DiagnosedStage::other};
+  if (const auto difference = apart(first, answered(near_call), claim.dtype))
+    return DiagnosedDifference{
+        fmt::format("answers to the same question differ, by up to {:.2g}", *difference), "", DiagnosedStage::rounding};
+  const Tensor later = answered(far_call);
+  if (far.position != near.position && first.at(0) != 0 && is_constant(first) && is_constant(later) &&
+      first.at(0) == later.at(0))
+    return DiagnosedDifference{fmt::format("every value is {:g}, whatever is asked", first.at(0)), "",
+                               DiagnosedStage::rounding};
+  const bool is_changed = apart(first, answered(near_call), claim.dtype).has_value();
+  const auto fresh = subject.open(claim);
+  if (is_changed || apart(later, model->ask(*fresh, far_call), claim.dtype))
+    return DiagnosedDifference{"answers depend on the calls before: the same question has another answer after one of "
+                               "other positions",
+                               "P4", DiagnosedStage::position};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<DiagnosedDifference> unusable_answers(const Subject& subject, const Spec& claim) {
+  try {
+    return told(subject, claim);
+  } catch (const SubjectFailure&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace sextant::identify
