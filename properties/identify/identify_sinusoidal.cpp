@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/identify/channel_formulas.hpp"
 #include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/frequency_format.hpp"
@@ -64,6 +65,7 @@ class SinusoidalIdentifier {
     if (is_constant()) {
       found_.faults.emplace_back("every position of a call has the same code", DiagnosedStage::position);
     } else if (!find_layout() && !take_padding_elsewhere()) {
+      tell_formula();
       found_.table.emplace_back("no two channels of a known layout are the sine and cosine of one angle");
       tell_channels();
     } else if (found_.faults.empty()) {
@@ -159,6 +161,27 @@ class SinusoidalIdentifier {
         DiagnosedStage::table);
   }
 
+  // What every channel of the claim's layout is, whatever pairs they make.
+  void tell_formula() {
+    std::string words = words_of_channels(doubling_positions(claim_.max_position), answer_, table_);
+    if (!words.empty()) found_.faults.emplace_back(std::move(words), DiagnosedStage::other);
+  }
+
+  // Positions that are divided by a call's tokens: two calls that have position 1 among another number of them.
+  bool are_divided_by_tokens() {
+    const auto phase_in = [&](std::int64_t tokens) {
+      std::vector<std::int64_t> asked(static_cast<std::size_t>(tokens), 0);
+      asked.front() = 1;
+      const PairValues first = pairs_of(encode(session_, claim_, asked), layout_).front().front();
+      return std::atan2(first.sin, first.cos);
+    };
+    const double w = angles_per_step(table_);
+    const auto is_by = [&](std::int64_t divided) {
+      return std::fabs(phase_in(divided) - w / static_cast<double>(divided)) < 0x1p-10 * w;
+    };
+    return is_by(4) && is_by(9);
+  }
+
   // Of positions of which the fractional ones are encoded as 0 is, the whole ones are measured.
   void keep_whole_positions() {
     const auto fractions = static_cast<std::ptrdiff_t>(fractions_like_0(positions_, rows_, table_.positions.step));
@@ -210,6 +233,7 @@ class SinusoidalIdentifier {
     // Of more than half a turn a step nothing is measured.
     const std::vector<double> claimed = model_of(claim_)->encoded_pairs()->frequencies(claim_.max_position);
     const bool are_measured = std::ranges::all_of(claimed, [](double w) { return std::fabs(w) < std::numbers::pi; });
+    if (!found_.spec && found_.faults.empty()) tell_formula();
     if (!found_.spec && found_.faults.empty() && are_measured) {
       auto words = rounded_wavelengths(turns_, claimed);
       if (!words) words = odd_frequencies(turns_, claimed);
@@ -290,6 +314,12 @@ class SinusoidalIdentifier {
       for (const std::int64_t shift : {table_.downscale_freq_shift, std::int64_t{0}, std::int64_t{1}}) {
         if (const auto fit = fit_of(format, shift)) fits.push_back(*fit);
       }
+      // Every shift has a base that makes the same frequencies: one that nobody uses is told by a base in use.
+      for (std::int64_t shift = 2; shift < pairs(layout_); ++shift) {
+        const auto fit = fit_of(format, shift);
+        if (fit && fit->is_pinned && std::ranges::find(bases_in_use, fit->table.base) != bases_in_use.end())
+          fits.push_back(*fit);
+      }
     }
     prefer_float64(fits);
     if (fits.empty()) return;
@@ -313,8 +343,16 @@ class SinusoidalIdentifier {
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
-    if (!fitted.hold && found_.faults.empty() && found_.arithmetic.empty())
+    if (!fitted.hold && found_.faults.empty() && found_.arithmetic.empty()) {
       found_.faults.push_back(misfit(fitted.where));
+      if (best.table.angle_scale != table_.angle_scale && are_divided_by_tokens()) {
+        // What frequencies are by the number of tokens is no field.
+        found_.faults = {Fault("positions are divided by the number of tokens in a call", DiagnosedStage::position)};
+        found_.arithmetic.clear();
+        found_.spec.reset();
+        return;
+      }
+    }
     const bool clear = best.is_pinned && found_.equal.empty() && best.digits < 9;
     found_.confidence = !known_positions || !fitted.hold || !found_.faults.empty() ? Confidence::low
                         : clear                                                    ? Confidence::high
@@ -352,7 +390,7 @@ class SinusoidalIdentifier {
       fit.base = {std::exp(log_base.low), std::exp(log_base.high)};
       const RoundNumber base = roundest_in(fit.base);
       fit.table.base = base.value;
-      fit.digits += base.digits + (shift == 0 ? 0 : 1);
+      fit.digits += base.digits + (shift == 0 ? 0 : shift == 1 ? 1 : 2);
       fit.is_pinned = fit.is_pinned && is_pinned_base(fit.base, base);
     }
     try {
@@ -371,6 +409,7 @@ class SinusoidalIdentifier {
         {.ask = [&](const std::vector<std::int64_t>& positions,
                     const AskedShape&) { return pairs_of(encode(session_, claim_, positions), layout_); },
          .shape = {1, 1},
+         .long_call = 260,
          .first = claim_.min_position,
          .end = claim_.max_position,
          .step = layout_.positions.step},

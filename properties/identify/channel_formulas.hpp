@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/sinusoidal.hpp"
+
+namespace sextant::identify {
+
+/// Which formula other than the claim's every channel of a table [positions, dim] has, in words: "exponents count
+/// channels, not pairs: ..."; empty where the claim's own fits, or none that is tried.
+std::string words_of_channels(const std::vector<std::int64_t>& positions, const Tensor& table, const Sinusoidal& claim);
+
+}  // namespace sextant::identify
