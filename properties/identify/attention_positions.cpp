@@ -49,6 +49,10 @@ std::vector<Way> known_ways() {
        }},
       {"one position off: queries stand one position too far ahead of keys", moved(1, 0)},
       {"one position off: queries stand one position too little ahead of keys", moved(-1, 0)},
+      {"keys are turned by minus their positions: positions are added, where the claim has their difference",
+       [](const QueryAndKey& given) {
+         return QueryAndKey{given.query, -given.key};
+       }},
       {"distances have the other sign",
        [](const QueryAndKey& given) {
          return QueryAndKey{given.key, given.query};
@@ -86,7 +90,8 @@ class ClaimedScores {
       const auto size = [&](const std::vector<double>& x) {
         return std::hypot(x[index(at.first)], x[index(at.second)]);
       };
-      change += size(query_) * size(key_) * frequencies_[i] * (positions.query + positions.key) * 0x1p-21;
+      change += size(query_) * size(key_) * frequencies_[i] * (std::fabs(positions.query) + std::fabs(positions.key)) *
+                0x1p-21;
     }
     return score_scale(claimed_) * factor_ * factor_ * change;
   }

@@ -196,6 +196,16 @@ const std::vector<Named>& named() {
       {"window-heads-swapped", "heads read the weight's columns in reverse"},
       {"places-scales-multiply", "coordinates are multiplied by their scales, where the claim divides by them"},
       {"fourier-positions-in-float16", "positions are rounded to float16"},
+      {"sinusoidal-two-frequencies-a-pair", "exponents count channels, not pairs"},
+      {"sinusoidal-table-of-1024-sines", "angles are rounded to 1024 steps a turn"},
+      {"sinusoidal-last-pair-missing", "channel 63 is 0 at every position"},
+      {"sinusoidal-stale-rows", "answers depend on the calls before"},
+      {"sinusoidal-longest-seen", "answers depend on the calls before"},
+      {"rope-float16-input", "vectors are rounded to float16 before they are turned"},
+      {"rope-eighth-head-stale", "head 7 of 8 is not rotated"},
+      {"qk-norm-over-all-heads", "the mean is over all heads of a token, not over each"},
+      {"qk-norm-first-head-for-all", "every head of a token is divided by the root of the first one's mean"},
+      {"qk-norm-bfloat16-root", "the inverse of the root is rounded to bfloat16"},
   };
   return list;
 }
@@ -247,12 +257,12 @@ TEST(Diagnose, SaysNothingFalse) {
   };
   for (const char* name :
        {"attention-float16-weights", "attention-position-unasked", "attention-first-batch-row",
-        "attention-mask-off-by-one", "attention-xpos-one-role", "xpos-scale-table-of-2048", "qk-norm-over-all-heads",
-        "learned-row-32768", "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size",
-        "rope-far-later-heads", "rope-bfloat16-two-ulps", "rope-repeats-copied", "sinusoidal-table-of-1024-sines",
-        "sinusoidal-one-row-for-all", "sinusoidal-capacity-scaled"})
+        "attention-mask-off-by-one", "attention-xpos-one-role", "xpos-scale-table-of-2048", "learned-row-32768",
+        "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size", "rope-bfloat16-two-ulps",
+        "rope-repeats-copied", "sinusoidal-one-row-for-all", "sinusoidal-capacity-scaled"})
     EXPECT_EQ(said(name), "") << name;
   EXPECT_EQ(said("qk-norm-positions-from-zero"), "a token's place in the call is taken for its position");
+  EXPECT_EQ(said("rope-far-later-heads"), "of 8 heads only 0 is right at every position asked");
   EXPECT_EQ(said("rope-real-bfloat16"), "positions are rounded to bfloat16: right up to 2");
   EXPECT_EQ(said("rope-neighbour-overwritten"), "the two members of a pair are not turned alike");
 }

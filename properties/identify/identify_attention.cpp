@@ -90,6 +90,10 @@ class AttentionIdentifier {
     } else {
       take_mask();
       take_groups();
+      if (!takes_usual_weights()) {
+        found_.calls = session_.calls();
+        return std::move(found_);
+      }
       if (depends_on_length(claim_)) {
         keep_claimed("scores change with the length of a call");
       } else if (std::string words = positions_of_scores(probe_, claim_, claimed_); !words.empty()) {
@@ -125,6 +129,43 @@ class AttentionIdentifier {
     if (!attention_.window && claimed_.window && *claimed_.window >= 8192) attention_.window = claimed_.window;
     found_.seen.emplace_back(attention_.causal ? "a token sees no later one" : "a token sees later ones");
     if (attention_.window) found_.seen.push_back(fmt::format("keys {} and more away are not seen", *attention_.window));
+  }
+
+  // Masks and sums of weights that no spec has. Of a query whose keys are all alike one by one.
+  bool takes_usual_weights() {
+    if (tokens_ < 3) return true;
+    bool is_inverted = true;
+    bool is_one_more = !claimed_.sinks;
+    std::int64_t rows_alike = 0;
+    for (std::int64_t query = 0; query < tokens_; ++query) {
+      double sum = 0;
+      double least = HUGE_VAL;
+      double most = 0;
+      std::int64_t seen = 0;
+      for (std::int64_t key = 0; key < tokens_; ++key) {
+        const double one = weight(0, query, key);
+        is_inverted = is_inverted && (one != 0) == (key >= query);
+        if (one == 0) continue;
+        ++seen;
+        sum += one;
+        least = std::min(least, one);
+        most = std::max(most, one);
+      }
+      // Scores of 0, of which each adds 1 to the sum that weights are divided by.
+      if (seen == 0 || most - least > 64 * unit() * most) continue;
+      ++rows_alike;
+      const auto count = static_cast<double>(seen);
+      // A sum of 1 is further off than that, in any dtype.
+      const double off = std::min(64 * unit(), 0.25 / (count + 1));
+      is_one_more = is_one_more && std::fabs(sum - count / (count + 1)) <= off;
+    }
+    is_one_more = is_one_more && rows_alike > 0;
+    if (!is_inverted && !is_one_more) return true;
+    found_.faults.emplace_back(is_inverted
+                                   ? "the mask is inverted: a token sees itself and later ones, and none before it"
+                                   : "weights do not add up to 1: softmax's sum has 1 added to it");
+    found_.table.push_back(found_.faults.back().words);
+    return false;
   }
 
   double weight(std::int64_t head, std::int64_t query, std::int64_t key) const {

@@ -121,6 +121,10 @@ class QkNormRopeIdentifier {
           "subtracted before their squares are summed");
       return false;
     }
+    if (adds_epsilon_to_root(unit)) {
+      found_.faults.emplace_back("epsilon is added to the root of the mean, not below the root");
+      return false;
+    }
     if (std::fabs(made_of(512, 1) - of_one) > 8 * unit * of_one) {
       found_.table.emplace_back("heads of different lengths come out different: they are not normalized");
       return false;
@@ -131,6 +135,17 @@ class QkNormRopeIdentifier {
     };
     if (is_over_root(of_one, 1) && is_over_root(of_two, 2)) {
       found_.faults.emplace_back("heads are divided by the root of the sum of their squares, not of the mean");
+      return false;
+    }
+    const double gain = encoding_.weight_offset + 1;
+    if (std::fabs(of_one - gain * gain) <= 16 * unit * of_one &&
+        std::fabs(of_two - (gain + 1) * (gain + 1)) <= 16 * unit * of_two) {
+      // A gain of 1 is its own square, which gains of 2 are not.
+      found_.faults.emplace_back("heads are multiplied by the square of the weight");
+      return false;
+    }
+    if (std::string words = words_of_other_heads(unit); !words.empty()) {
+      found_.faults.emplace_back(std::move(words));
       return false;
     }
     if (has_mean_of_turned(of_one, unit)) {
@@ -150,8 +165,56 @@ class QkNormRopeIdentifier {
     encoding_.weight_offset = std::round(offset);
     found_.seen.push_back(
         fmt::format("heads are normalized, times {}", encoding_.weight_offset == 0 ? "the weight" : "1 + the weight"));
+    if (std::string words = words_of_rounded_root(unit); !words.empty()) {
+      found_.faults.emplace_back(std::move(words), DiagnosedStage::rounding);
+      return false;
+    }
     take_epsilon(unit);
     return true;
+  }
+
+  // What a token's two heads come out as, one twice as large as the other.
+  std::string words_of_other_heads(double unit) {
+    Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 2, width()});
+    for (std::int64_t i = 0; i < width(); ++i) {
+      x.set(i, 1024);
+      x.set(width() + i, 512);
+    }
+    const Tensor made = queries(session_, claim_, x, filled(claim_.dtype, width(), 1 - encoding_.weight_offset), {0});
+    const double first = made.at(0);
+    const double second = made.at(width());
+    if (std::fabs(second / first - 0.5) > 16 * unit) return {};
+    if (std::fabs(first - 1) <= 16 * unit)
+      return "every head of a token is divided by the root of the first one's mean";
+    // 1024 over the root of (1024^2 + 512^2) / 2.
+    if (std::fabs(first - std::sqrt(1.6)) <= 16 * unit) return "the mean is over all heads of a token, not over each";
+    return {};
+  }
+
+  // Heads so large that epsilon is nothing, divided by numbers whose inverses no short format has.
+  std::string words_of_rounded_root(double unit) {
+    for (const Dtype narrow : {Dtype::bfloat16, Dtype::float16}) {
+      if (std::ldexp(1, -format_of(narrow).precision) < 64 * unit) continue;
+      bool is_it = true;
+      bool is_exact = true;
+      for (const double x : {96.0, 160.0, 224.0, 352.0, 416.0}) {
+        const double made = made_of(x, 1 - encoding_.weight_offset);
+        is_it = is_it && std::fabs(made - x * round_to(narrow, 1 / x)) <= 16 * unit;
+        is_exact = is_exact && std::fabs(made - 1) <= 16 * unit;
+      }
+      if (is_it && !is_exact) return fmt::format("the inverse of the root is rounded to {}", name_of(narrow));
+    }
+    return {};
+  }
+
+  // Of a head of values x, x small: x / n - x is epsilon itself.
+  bool adds_epsilon_to_root(double unit) {
+    constexpr double x = 0x1p-12;
+    const double root = x / made_of(x, 1 - encoding_.weight_offset);
+    const double inside = std::sqrt(x * x + encoding_.epsilon);
+    const double off = 16 * unit * root;
+    return std::fabs(root - x - encoding_.epsilon) <= off && std::fabs(root - inside) > 4 * off &&
+           encoding_.epsilon > 4 * off;
   }
 
   // Of a head of values x, x small: (x / n)^2 - x^2.

@@ -131,6 +131,11 @@ class XposIdentifier {
       return;
     }
     if (bases.is_empty()) {
+      if (const auto gamma = other_gamma(rows, off))
+        found_.faults.emplace_back(
+            fmt::format("scales are powers of (2i/n + {0:g}) / {1:g}, where the claim has 0.4: "
+                        "gamma {0:g}",
+                        *gamma, 1 + *gamma));
       found_.table.emplace_back("lengths do not grow as powers of zeta_i = (2i/n + 0.4) / 1.4");
       for (std::size_t i = 0; i < pairs_.size(); ++i)
         found_.table.push_back(fmt::format("channels {:>3} and {:>3}: {:.7g} times as long at {} as at 0",
@@ -144,6 +149,30 @@ class XposIdentifier {
     xpos_.role = *sign > 0 ? Role::query : Role::key;
     found_.seen.push_back(fmt::format("lengths {} as zeta^(p / {:.6g}): scale_base {:.8g} to {:.8g}",
                                       *sign > 0 ? "fall" : "rise", xpos_.scale_base, bases.low, bases.high));
+  }
+
+  // The g of zeta_i = (2i/n + g) / (1 + g) under which every pair's length grows by the claim's scale_base. `off` is
+  // what logarithms of lengths are off by.
+  std::optional<double> other_gamma(const Rows& rows, double off) const {
+    const auto n = static_cast<double>(rotary_width(rope_));
+    const auto grown = [&](std::size_t pair) {
+      return std::log(size_of(rows.back()[pair]) / size_of(rows.front()[pair]));
+    };
+    const double to_power = xpos_.scale_base / static_cast<double>(last_);
+    for (const double sign : {1.0, -1.0}) {
+      // Of pair 0 zeta is g / (1 + g).
+      const double zeta = std::exp(sign * grown(0) * to_power);
+      if (!(zeta > 0.01 && zeta < 0.99)) continue;
+      const double unrounded = zeta / (1 - zeta);
+      const double gamma = roundest_in({unrounded * (1 - 0x1p-12), unrounded * (1 + 0x1p-12)}).value;
+      bool is_it = pairs_.size() > 2 && gamma != 0.4;
+      for (std::size_t i = 0; i < pairs_.size(); ++i) {
+        const double expected = std::log((2 * static_cast<double>(i) / n + gamma) / (1 + gamma)) / to_power;
+        is_it = is_it && std::fabs(sign * grown(i) - expected) <= 4 * off + 0x1p-20 * std::fabs(expected);
+      }
+      if (is_it) return gamma;
+    }
+    return std::nullopt;
   }
 
   // The position at which pairs keep their length, in a call whose last position is given.
