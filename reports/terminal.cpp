@@ -152,6 +152,16 @@ std::string stop_lines(const Stop& stop) {
   return text;
 }
 
+// Of a subject whose every answer is None, which says that it does not serve the claim and is often a forgotten return.
+std::string forgotten_return_lines(const Report& report) {
+  const bool is_idle = !report.stop && std::ranges::none_of(report.results, is_judged);
+  const bool returns_none = std::ranges::any_of(report.results, [](const PropertyResult& result) {
+    return result.verdict == Verdict::unsupported && result.reason.ends_with(" returned None");
+  });
+  if (!is_idle || !returns_none) return "";
+  return "likely fix: return the result, if the function serves this claim: None says that it does not\n";
+}
+
 // The verdict, how far it is correct, the classes, where the error comes from; then who was asked what.
 std::string head_lines(const Report& report, Colour colour) {
   const bool good = report.exit_status == 0;
@@ -164,6 +174,7 @@ std::string head_lines(const Report& report, Colour colour) {
     text += (text.empty() ? painted(colour, good ? "1;32" : "1;31", told) : told) + "\n";
   }
   if (report.stop) text += stop_lines(*report.stop);
+  text += forgotten_return_lines(report);
   std::string called = printable(report.subject);
   for (const std::string& said : {report.subject_name, report.subject_version})
     if (!said.empty()) called += ", " + printable(said);

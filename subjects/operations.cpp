@@ -22,10 +22,16 @@ std::string converting_fix(const std::string& name, Dtype dtype) {
 // What most likely made the shape another one.
 std::string shape_fix(const std::string& name, Shape got, const Shape& expected) {
   const std::string meant = name == "y" ? "x is [batch, n, heads, head_dim], and so is the result" : "";
+  const Shape returned = got;
   Shape sorted = expected;
   std::ranges::sort(sorted);
   std::ranges::sort(got);
-  if (got == sorted) return fmt::format("its axes are in another order{}{}", meant.empty() ? "" : ": ", meant);
+  if (got == sorted) {
+    const bool is_bhnd = name == "y" && returned == Shape{expected[0], expected[2], expected[1], expected[3]};
+    return fmt::format(
+        "its axes are in another order{}{}{}", meant.empty() ? "" : ": ", meant,
+        is_bhnd ? "; a Python function of [batch, heads, n, head_dim] is named with layout=bhnd behind it" : "");
+  }
   if (got.size() != expected.size())
     return fmt::format("return {} axes{}{}", expected.size(), meant.empty() ? "" : ": ", meant);
   return meant;

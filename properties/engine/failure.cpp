@@ -23,4 +23,10 @@ std::string text_of(const SubjectFailure& failure) {
                                                     : fmt::format("{}: {}", name_of(failure.kind()), failure.what());
 }
 
+std::string text_with_place_of(const SubjectFailure& failure) {
+  const SourcePlace& place = failure.trace().place;
+  if (place.file.empty()) return text_of(failure);
+  return fmt::format("{} (at {}, line {})", text_of(failure), place.file, place.line);
+}
+
 }  // namespace sextant

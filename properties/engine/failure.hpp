@@ -15,5 +15,8 @@ constexpr bool ends_session(FailureKind kind) { return kind != FailureKind::unsu
 
 /// The failure in one line, its kind first unless it is that the subject has not the operation.
 std::string text_of(const SubjectFailure& failure);
+/// The same with the line of the subject's own code that it comes from, where that is known: "reported an error: no (at
+/// mine.py, line 7)".
+std::string text_with_place_of(const SubjectFailure& failure);
 
 }  // namespace sextant

@@ -23,12 +23,18 @@ PreflightFailure failure_of(const SubjectFailure& failure, const SourcePlace& fu
 std::vector<Question> questions_of(const Spec& spec) {
   const auto model = model_of(spec);
   const std::vector<Question> first = model->first_questions();
-  std::vector<Question> questions{first.front()};
+  std::vector<Question> questions;
   Question ordinary = first.front();
+  ordinary.fill = 1;
+  // As many tokens as heads would not show that the two are exchanged.
+  ordinary.tokens = 2;
+  ordinary.batch = 1;
+  ordinary.heads = 3;
+  if (model->admits(ordinary)) questions.push_back(ordinary);
+  questions.push_back(first.front());
   ordinary.tokens = 3;
   ordinary.batch = 2;
   ordinary.heads = 2;
-  ordinary.fill = 1;
   if (model->admits(ordinary)) {
     questions.push_back(ordinary);
   } else if (first.size() > 1) {
@@ -64,6 +70,8 @@ Preflight preflight(const Subject& subject, const Spec& spec, FirstAsked asked) 
     } catch (const SubjectFailure& failure) {
       if (failure.kind() == FailureKind::unsupported) return flight;
       if (!first) first = failure_of(failure, function);
+      // A result of another shape or dtype that one change mends is none of some calls alone.
+      if (failure.kind() == FailureKind::protocol && !failure.trace().fix.empty()) break;
       if (failure.kind() == FailureKind::timed_out) break;  // one time-out is enough
     }
   }

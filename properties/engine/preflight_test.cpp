@@ -55,6 +55,20 @@ TEST(Preflight, LetsPassWhatSomeCallsFailOrAreUnsupported) {
   EXPECT_FALSE(preflight(*builtin_subject(), claim(), FirstAsked::calls).failure);
 }
 
+TEST(Preflight, StopsASubjectWhoseAxesAreExchanged) {
+  const FunctionSubject exchanged("exchanged", [](const Spec& asked) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> session = builtin_subject()->open(asked);
+    return [session](std::string_view operation, const Tensors& inputs) -> Tensors {
+      Tensors answer = session->call(operation, inputs);
+      std::swap(answer.at("y").shape[1], answer.at("y").shape[2]);
+      return answer;
+    };
+  });
+  const Preflight flight = preflight(exchanged, claim(), FirstAsked::calls);
+  ASSERT_TRUE(flight.failure);
+  EXPECT_NE(flight.failure->trace.fix.find("layout=bhnd"), std::string::npos) << flight.failure->trace.fix;
+}
+
 TEST(UnreadFields, AreThoseThatChangeNoBit) {
   const FieldsRead none = fields_read_by(rotating(as_claimed, pass), claim(), {});
   ASSERT_TRUE(none.fields);

@@ -216,7 +216,7 @@ class Trial {
     failure_kind_ = failure.kind();
     tally_.failure = FailedCase{.number = number,
                                 .verdict = verdict_of(failure.kind()),
-                                .reason = text_of(failure),
+                                .reason = text_with_place_of(failure),
                                 .example = {token(values), failure.what(), {}}};
   }
 
@@ -427,7 +427,7 @@ class Trial {
     const Case values = shrink(case_of(failed.example), stop, horizon, [&](const Outcome& outcome) {
       const auto* other = std::get_if<SubjectFailure>(&outcome);
       if (other == nullptr || other->kind() != failure_kind_) return false;
-      failed.reason = text_of(*other);
+      failed.reason = text_with_place_of(*other);
       failed.example.finding = other->what();
       return true;
     });
