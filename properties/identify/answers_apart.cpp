@@ -67,8 +67,8 @@ std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& clai
                     tokens_asked, position_grid_of(claim.encoding).text(near.position)),
         "", DiagnosedStage::other};
   if (const auto difference = apart(first, answered(near_call), claim.dtype))
-    return DiagnosedDifference{
-        fmt::format("answers to the same question differ, by up to {:.2g}", *difference), "", DiagnosedStage::rounding};
+    return DiagnosedDifference{fmt::format("answers to the same question differ, by up to {:.2g}", *difference), "",
+                               DiagnosedStage::rounding};
   const Tensor later = answered(far_call);
   if (far.position != near.position && first.at(0) != 0 && is_constant(first) && is_constant(later) &&
       first.at(0) == later.at(0))
@@ -77,9 +77,10 @@ std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& clai
   const bool is_changed = apart(first, answered(near_call), claim.dtype).has_value();
   const auto fresh = subject.open(claim);
   if (is_changed || apart(later, model->ask(*fresh, far_call), claim.dtype))
-    return DiagnosedDifference{"answers depend on the calls before: the same question has another answer after one of "
-                               "other positions",
-                               "P4", DiagnosedStage::position};
+    return DiagnosedDifference{
+        "answers depend on the calls before, or on the session: the same question has another "
+        "answer elsewhere",
+        "P4", DiagnosedStage::position};
   return std::nullopt;
 }
 

@@ -9,8 +9,8 @@
 namespace sextant::identify {
 
 /// What of a subject's answers keeps anything else from being told by them: "values are NaN: ...", "every value is 1",
-/// "answers to the same question differ, by up to 0.003", "answers depend on the calls before". Nothing where none is
-/// seen in a few ordinary calls, or one fails. @throws Interrupted.
+/// "answers to the same question differ, by up to 0.003", "answers depend on the calls before, or on the session".
+/// Nothing where none is seen in a few ordinary calls, or one fails. @throws Interrupted.
 std::optional<DiagnosedDifference> unusable_answers(const Subject& subject, const Spec& claim);
 
 }  // namespace sextant::identify

@@ -80,7 +80,8 @@ std::vector<Formula> formulas(const Series& series) {
                     [series, step](std::int64_t pair, Function function, double p) {
                       const double steps_of = series.angle(static_cast<double>(pair), p) / step;
                       // Between two steps the angle's own rounding decides.
-                      if (std::fabs(steps_of - std::floor(steps_of) - 0.5) < 0x1p-20 * (1 + steps_of)) return std::nan("");
+                      if (std::fabs(steps_of - std::floor(steps_of) - 0.5) < 0x1p-20 * (1 + steps_of))
+                        return std::nan("");
                       return series.of_angle(function, step * std::round(steps_of));
                     }});
   }
@@ -89,7 +90,8 @@ std::vector<Formula> formulas(const Series& series) {
 
 }  // namespace
 
-std::string words_of_channels(const std::vector<std::int64_t>& positions, const Tensor& table, const Sinusoidal& claim) {
+std::string words_of_channels(const std::vector<std::int64_t>& positions, const Tensor& table,
+                              const Sinusoidal& claim) {
   const Series series(claim);
   const double unit = std::ldexp(1, -format_of(table.dtype).precision);
   std::vector<bool> is_zero(static_cast<std::size_t>(claim.dim), true);
@@ -131,8 +133,9 @@ std::string words_of_channels(const std::vector<std::int64_t>& positions, const 
     }
   }
   std::ranges::sort(zeros);
-  return zeros.size() == 1 ? fmt::format("channel {} is 0 at every position", zeros.front())
-                           : fmt::format("{} channels are 0 at every position, from {} on", zeros.size(), zeros.front());
+  return zeros.size() == 1
+             ? fmt::format("channel {} is 0 at every position", zeros.front())
+             : fmt::format("{} channels are 0 at every position, from {} on", zeros.size(), zeros.front());
 }
 
 }  // namespace sextant::identify

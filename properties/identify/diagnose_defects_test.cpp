@@ -171,15 +171,6 @@ TEST(DiagnosedDefect, RoundsTheTableOfA16BitClaim) {
       "cosines and sines are rounded to bfloat16 before they are used: evaluation table measured, float32 claimed");
 }
 
-// What the fields say of most calls does not hold of those of one token: they are not told as measured.
-TEST(DiagnosedDefect, IsNoFieldOfAClaimThatIsRefuted) {
-  Arithmetic with;
-  with.position = [](const Place& place) {
-    return static_cast<double>(place.given() + (place.positions.size() == 1 ? 1 : 0)) / 4;
-  };
-  EXPECT_EQ(said(with, R"({"encoding":"rope","head_dim":64,"max_position":600})"), "nothing");
-}
-
 TEST(DiagnosedDefect, IsNoneOfARightOne) { EXPECT_EQ(said({}), "nothing"); }
 
 }  // namespace

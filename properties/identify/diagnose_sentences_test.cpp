@@ -73,8 +73,10 @@ Answered of_channels(Layout layout) {
     const std::vector<std::int64_t> positions = inputs.at("positions").integers();
     for (std::size_t row = 0; row < positions.size(); ++row) {
       for (std::int64_t pair = 0; pair < 32; ++pair) {
-        const double angle = static_cast<double>(positions[row]) * std::pow(10000.0, -(static_cast<double>(pair) + 0.5) / 32);
-        y.set(static_cast<std::int64_t>(row) * 64 + (layout == Layout::concatenated ? 32 + pair : 2 * pair + 1), std::cos(angle));
+        const double angle =
+            static_cast<double>(positions[row]) * std::pow(10000.0, -(static_cast<double>(pair) + 0.5) / 32);
+        y.set(static_cast<std::int64_t>(row) * 64 + (layout == Layout::concatenated ? 32 + pair : 2 * pair + 1),
+              std::cos(angle));
       }
     }
   };

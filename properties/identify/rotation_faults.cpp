@@ -81,13 +81,14 @@ std::string words_of_rounded_vectors(Session& session, const Spec& spec, const R
     bool are_rounded = true;
     bool is_result = true;
     for (const TurnedPair& pair : pairs) {
-      for (const auto& [from, to] : {std::pair{pair.input.first, pair.output.first},
-                                     std::pair{pair.input.second, pair.output.second}}) {
+      for (const auto& [from, to] :
+           {std::pair{pair.input.first, pair.output.first}, std::pair{pair.input.second, pair.output.second}}) {
         are_rounded = are_rounded && std::fabs(at_0.at(to) / size - round_to(narrow, x.at(from))) <= off;
         is_result = is_result && round_to(narrow, at_1.at(to)) == at_1.at(to);
       }
     }
-    if (are_rounded && !is_result) return fmt::format("vectors are rounded to {} before they are turned", name_of(narrow));
+    if (are_rounded && !is_result)
+      return fmt::format("vectors are rounded to {} before they are turned", name_of(narrow));
   }
   return {};
 }

@@ -26,7 +26,7 @@ bool have_no_signs(const std::vector<std::int64_t>& positions, const Rows& rows,
 std::string words_of_rounded_vectors(Session& session, const Spec& spec, const Rope& shape,
                                      const std::vector<TurnedPair>& pairs, double size);
 
-/// The position that 0 is turned as: a whole number that explains the phases of every pair, or nothing. Turns have their
+/// The position that 0 is turned as: a whole number that explains each pair's phase, or nothing. Turns have their
 /// signs.
 std::optional<std::int64_t> place_of_0(const std::vector<PairValues>& row, const std::vector<MeasuredTurn>& turns,
                                        double noise);

@@ -27,7 +27,7 @@ struct RotationStructure {
 };
 RotationStructure structure_of(Session& session, const Spec& spec, const Rope& shape);
 
-/// What the pairs of a structure are turned to: (1, 0) and, in `second`, another call's (0, 1) turned back by a quarter.
+/// What the pairs of a structure are turned to: (1, 0) and, in `second`, a second call's (0, 1) less a quarter turn.
 /// Of a rotation times a factor both are factor * (cos, sin).
 struct TurnedRows {
   std::vector<std::int64_t> positions;
