@@ -16,7 +16,7 @@
 // they are not, and nothing else is touched: with heads that begin with a line, at either end of what may be touched,
 // and with heads that do not.
 
-namespace sextant {
+namespace sextant::encoders_streamed_heads_test {
 namespace {
 
 class StreamedHeadsOn : public OnEveryTarget {};
@@ -159,4 +159,4 @@ TEST_P(StreamedHeadsOn, Xpos) {
 }
 
 }  // namespace
-}  // namespace sextant
+}  // namespace sextant::encoders_streamed_heads_test

@@ -16,7 +16,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
-namespace sextant::identify {
+namespace sextant::identify::identify_diagnose_sentences_test {
 namespace {
 
 using Asked = std::function<void(Tensors& inputs)>;
@@ -295,4 +295,4 @@ std::string name_of_row(const testing::TestParamInfo<Sentence>& told) { return t
 INSTANTIATE_TEST_SUITE_P(Sentences, Told, testing::ValuesIn(sentences()), name_of_row);
 
 }  // namespace
-}  // namespace sextant::identify
+}  // namespace sextant::identify::identify_diagnose_sentences_test

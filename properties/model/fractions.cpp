@@ -9,16 +9,16 @@
 namespace sextant {
 namespace {
 
-using Numbers = std::vector<std::pair<std::string, double*>>;
+using NamedNumbers = std::vector<std::pair<std::string, double*>>;
 
-void add_number(Numbers& numbers, const char* field, double& number) { numbers.emplace_back(field, &number); }
-void add_number(Numbers& numbers, const char* field, std::optional<double>& number) {
+void add_number(NamedNumbers& numbers, const char* field, double& number) { numbers.emplace_back(field, &number); }
+void add_number(NamedNumbers& numbers, const char* field, std::optional<double>& number) {
   if (number) numbers.emplace_back(field, &*number);
 }
 
 // Those of an encoding, of its rotation, of its scaling rule, or of attention's position encoding.
 template <class Fields>
-void add_numbers(Numbers& numbers, Fields& fields) {
+void add_numbers(NamedNumbers& numbers, Fields& fields) {
   if constexpr (requires { fields.base; }) add_number(numbers, "base", fields.base);
   if constexpr (requires { fields.rope_theta; }) add_number(numbers, "rope_theta", fields.rope_theta);
   if constexpr (requires { fields.factor; }) add_number(numbers, "factor", fields.factor);
@@ -33,8 +33,8 @@ void add_numbers(Numbers& numbers, Fields& fields) {
   }
 }
 
-Numbers numbers_of(Spec& spec) {
-  Numbers numbers;
+NamedNumbers numbers_of(Spec& spec) {
+  NamedNumbers numbers;
   std::visit([&](auto& encoding) { add_numbers(numbers, encoding); }, spec.encoding);
   return numbers;
 }
