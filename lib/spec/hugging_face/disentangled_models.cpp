@@ -26,11 +26,6 @@ struct Sizes {
 
 constexpr std::string_view fails = "with which transformers fails";
 
-template <class T>
-Read<T> read_or(const std::optional<Read<T>>& read, T fallback, const Draft& draft) {
-  return read.value_or(Read<T>{std::move(fallback), draft.default_source()});
-}
-
 // [x.strip() for x in text.lower().split("|")]
 std::vector<std::string> split_kinds(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -59,4 +59,10 @@ class Draft {
   nlohmann::json spec_ = nlohmann::json::object();
 };
 
+/// What the file states, or the default of the draft's model_type.
+template <class T>
+Read<T> read_or(const std::optional<Read<T>>& read, T fallback, const Draft& draft) {
+  return read.value_or(Read<T>{std::move(fallback), draft.default_source()});
+}
+
 }  // namespace sextant::hugging_face

@@ -20,11 +20,6 @@ using Claims = std::vector<ConfigClaim>;
 
 Draft draft_of(const Part& part, std::string kind = "") { return {part.name, std::move(kind), part.model_type}; }
 
-template <class T>
-Read<T> read_or(const std::optional<Read<T>>& read, T fallback, const Draft& draft) {
-  return read.value_or(Read<T>{fallback, draft.default_source()});
-}
-
 std::int64_t in_range(const ConfigObject& config, const char* name, const Read<std::int64_t>& read) {
   if (read.value < 1 || read.value > width_limit)
     config.refuse(name, fmt::format("expected an integer from 1 to {}, got {}", width_limit, read.value));
@@ -597,7 +592,7 @@ Claims kimi_linear(const Part& part) {
 }
 
 // In the order of the alphabet. transformers 5.23, models/TYPE/modeling_TYPE.py.
-constexpr OtherModel table[] = {{"albert", of_embeddings},
+constexpr OtherModel models[] = {{"albert", of_embeddings},
                                 {"bart", bart},
                                 {"beit", beit},
                                 {"bert", bert},
@@ -680,6 +675,6 @@ constexpr OtherModel table[] = {{"albert", of_embeddings},
 
 }  // namespace
 
-std::span<const OtherModel> other_models() { return table; }
+std::span<const OtherModel> other_models() { return models; }
 
 }  // namespace sextant::hugging_face

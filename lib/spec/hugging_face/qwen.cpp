@@ -13,12 +13,7 @@ namespace sextant::hugging_face {
 namespace {
 
 // The list of logarithms goes over i from 1 to 32767, of which the query at p has i = p + 1.
-constexpr std::int64_t scaled_queries = 32767;
-
-template <class T>
-Read<T> read_or(const std::optional<Read<T>>& read, T fallback, const Draft& draft) {
-  return read.value_or(Read<T>{std::move(fallback), draft.default_source()});
-}
+constexpr std::int64_t queries_in_the_list = 32767;
 
 // The code computes with these as they stand.
 constexpr std::initializer_list<const char*> numbers_of_the_code = {
@@ -155,8 +150,8 @@ class QwenReader {
   }
 
   Read<std::int64_t> shortened() const {
-    if (longest_.value <= scaled_queries) return longest_;
-    return {scaled_queries, fmt::format("{}: its list of logarithms ends there", part_.model_type)};
+    if (longest_.value <= queries_in_the_list) return longest_;
+    return {queries_in_the_list, fmt::format("{}: its list of logarithms ends there", part_.model_type)};
   }
 
   ConfigClaim scaling(const Spec& turned) const {

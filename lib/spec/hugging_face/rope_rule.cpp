@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* original = "original_max_position_embeddings";
-constexpr const char* factor = "factor";
+constexpr const char* original_field = "original_max_position_embeddings";
+constexpr const char* factor_field = "factor";
 
 // Those of transformers, by their names there.
 constexpr std::string_view types[] = {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"};
@@ -24,7 +24,7 @@ constexpr std::string_view fields_of_rules[] = {"rope_type",
                                                 "type",
                                                 "rope_theta",
                                                 "factor",
-                                                original,
+                                                original_field,
                                                 "beta_fast",
                                                 "beta_slow",
                                                 "truncate",
@@ -74,17 +74,18 @@ void fill_lengths(const ConfigObject& rule, const std::string& type, const Model
   const bool has_length = type == "yarn" || type == "longrope" || type == "llama3" || type == "dynamic";
   if (!has_length) return;
   const auto outer = type == "dynamic" ? lengths.longest : lengths.original;
-  const auto inner = rule.whole_number({original});
+  const auto inner = rule.whole_number({original_field});
   if (inner && outer && inner->value != outer->value)
-    rule.refuse_meaning(original, fmt::format("{} contradicts {} ({})", inner->value, outer->value, outer->source));
+    rule.refuse_meaning(original_field,
+                        fmt::format("{} contradicts {} ({})", inner->value, outer->value, outer->source));
   const Read<std::int64_t> used = inner ? *inner : outer.value_or(lengths.longest);
-  scaling[original] = used.value;
-  sources.push_back({original, used.source});
+  scaling[original_field] = used.value;
+  sources.push_back({original_field, used.source});
   // s is then the ratio of the two lengths (DeepSeek, Phi-3), the double nearest to it.
   const bool takes_ratio = type == "yarn" || type == "longrope";
-  if (takes_ratio && !scaling.contains(factor) && scaling[original] != 0) {
-    scaling[factor] = static_cast<double>(lengths.longest.value) / scaling[original].get<double>();
-    sources.push_back({factor, fmt::format("{} / {}", lengths.longest.source, used.source)});
+  if (takes_ratio && !scaling.contains(factor_field) && scaling[original_field] != 0) {
+    scaling[factor_field] = static_cast<double>(lengths.longest.value) / scaling[original_field].get<double>();
+    sources.push_back({factor_field, fmt::format("{} / {}", lengths.longest.source, used.source)});
   }
 }
 
@@ -122,8 +123,8 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
   read.scaling["rope_type"] = type;
   if (type == "yarn") {
     // A null is the ratio of the lengths.
-    if (!rule.fields().contains(factor))
-      rule.refuse_meaning(type_name, fmt::format("yarn without a {}, which transformers refuses", factor));
+    if (!rule.fields().contains(factor_field))
+      rule.refuse_meaning(type_name, fmt::format("yarn without a {}, which transformers refuses", factor_field));
     // `truncate` is read by its truth, and absent it is true.
     if (rule.fields().contains("truncate") && !rule.has("truncate")) read.scaling["truncate"] = false;
     read_yarn(read.scaling);
@@ -184,8 +185,8 @@ RopeRule rule_of(const ConfigObject& model, const ModelLengths& lengths) {
 Read<std::int64_t> served_positions(const RopeRule& rule, const ModelLengths& lengths) {
   const json& scaling = rule.scaling;
   const auto is_number = [&](const char* name) { return scaling.contains(name) && scaling[name].is_number(); };
-  if (!is_number(factor) || !is_number(original)) return lengths.longest;
-  const double served = scaling[factor].get<double>() * scaling[original].get<double>();
+  if (!is_number(factor_field) || !is_number(original_field)) return lengths.longest;
+  const double served = scaling[factor_field].get<double>() * scaling[original_field].get<double>();
   // Beyond 2^53 no position is exact; what is no number of positions parse_spec refuses by its own name.
   if (!(served > static_cast<double>(lengths.longest.value) && served <= std::ldexp(1.0, 53))) return lengths.longest;
   return {static_cast<std::int64_t>(served),
