@@ -402,9 +402,9 @@ TEST(HfConfig, NamesTheLineOfWhatASpecCannotHave) {
   // By the file's own names, with what it has and what a file may have.
   expect("{\"model_type\":\"llama\",\n\"max_position_embeddings\":0}",
          "line 2: max_position_embeddings: expected an integer above min_position = 0 and at most 2^53, got 0");
-  expect(
-      "{\"model_type\":\"llama\",\n\"rope_scaling\":{\"type\":\"x\",\"factor\":2}}",
-      "line 2: rope_scaling.type: expected default, linear, dynamic, yarn, longrope, llama3, proportional, got \"x\"");
+  expect("{\"model_type\":\"llama\",\n\"rope_scaling\":{\"type\":\"x\",\"factor\":2}}",
+         "line 2: rope_scaling.type: expected one of default, linear, dynamic, yarn, longrope, llama3, proportional, "
+         "got \"x\"");
   expect("{\"model_type\":\"llama\",\n\"rope_scaling\":{\"type\":\"linear\"}}",
          "line 2: rope_scaling.factor: required");
   expect("{\"model_type\":\"llama\",\n\"rope_theta\":1,\n\"rope_theta\":2}",

@@ -42,7 +42,7 @@ void ValuesOf(std::uint64_t start, double* HWY_RESTRICT to) {
     z = hn::Mul(hn::Xor(z, hn::ShiftRight<27>(z)), hn::Set(d, 0x94D049BB133111EBU));
     z = hn::Xor(z, hn::ShiftRight<31>(z));
     const auto sum = hn::Add(hn::Add(hn::And(z, digit), hn::And(hn::ShiftRight<30>(z), digit)), hn::ShiftRight<60>(z));
-    const auto ninth = hn::ShiftRight<35>(hn::Mul(sum, hn::Set(d, 3817748708U)));
+    const auto ninth = hn::ShiftRight<35>(hn::Mul(sum, hn::Set(d, ((std::uint64_t{1} << 35) + 8) / 9)));
     const auto rest = hn::Sub(sum, hn::Add(hn::ShiftLeft<3>(ninth), ninth));
     const auto scale = hn::BitCast(float_tag, hn::ShiftLeft<52>(hn::Add(rest, hn::Set(d, 1023 - 4 - 52))));
     const auto from_one = hn::Set(signed_tag, std::int64_t{1} << 52);

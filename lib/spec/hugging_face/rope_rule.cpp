@@ -112,7 +112,7 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
   if (type == "none" || type == "ntk")
     rule.refuse_meaning(type_name, fmt::format("\"{}\" is not known to transformers", type));
   if (std::ranges::find(types, type) == std::end(types)) {
-    rule.refuse(type_name, fmt::format("expected {}, got {}", fmt::join(types, ", "), json(type).dump()));
+    rule.refuse(type_name, fmt::format("expected one of {}, got {}", fmt::join(types, ", "), json(type).dump()));
   }
   // `finetuned` tells how the weights were made; Ministral's rule repeats max_position_embeddings.
   for (const char* name : {"type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved",
