@@ -36,6 +36,13 @@ std::optional<std::int64_t> least_horizon(const Report& report) {
 
 bool has_measured_class(const Report& report) { return report.survey && report.survey->errors; }
 
+// The survey asks a grid of positions, in calls of its own: whether what accuracy found elsewhere does not show there.
+bool is_wrong_elsewhere(const Report& report) {
+  const PropertyResult* accuracy = accuracy_in(report);
+  return accuracy != nullptr && accuracy->verdict == Verdict::violated && report.survey &&
+         report.survey->horizon == report.last_position;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> horizon_of(const Report& report) {
@@ -78,15 +85,11 @@ std::string measured_class_text(const Report& report) {
   if (!has_measured_class(report)) return "";
   const Survey& survey = *report.survey;
   if (survey.measured_class.empty()) return "none";
-  // The survey asks a grid of positions, in calls of its own. What accuracy found elsewhere does not show there.
-  const PropertyResult* accuracy = accuracy_in(report);
-  const bool differs =
-      accuracy != nullptr && accuracy->verdict == Verdict::violated && survey.horizon == report.last_position;
-  return survey.measured_class + (differs ? ", on a grid of positions alone" : "");
+  return survey.measured_class + (is_wrong_elsewhere(report) ? ", on a grid of positions alone" : "");
 }
 
 std::string stage_text(const Report& report) {
-  if (!report.survey || report.survey->stage.empty()) return "";
+  if (!report.survey || report.survey->stage.empty() || is_wrong_elsewhere(report)) return "";
   const Survey& survey = *report.survey;
   if (report.diagnosis && contradicts(*report.diagnosis, survey.stage)) return "";
   std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;

@@ -27,7 +27,7 @@ void add_causes(std::vector<Tile>& tiles, const Report& report) {
   if (!survey.recipe.empty())
     tiles.push_back(
         {"Same bits as recipe", survey.recipe, "A known choice of arithmetic whose values are these, bit for bit."});
-  if (!survey.stage.empty() && !(report.diagnosis && contradicts(*report.diagnosis, survey.stage)))
+  if (!stage_text(report).empty())
     tiles.push_back(
         {"Error comes from", survey.stage,
          fmt::format("The stage that adds most of it: the frequencies, the angle formed of them, the table "

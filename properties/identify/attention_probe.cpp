@@ -72,13 +72,25 @@ std::vector<std::int64_t> AttentionProbe::key_heads() {
     v.set(head * 2 * width, 1);
     v.set((head * 2 + 1) * width + 1, 1);
   }
-  for (std::int64_t asked = 0; asked < encoding_.num_kv_heads; ++asked) {
-    Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, 2, width});
-    k.set(asked * 2 * width, 4);
+  // Which heads prefer the first token.
+  const auto preferring = [&](const Tensor& k) {
     const Tensor out = attended(q, k, v, {0, 0});
+    std::vector<bool> list;
     for (std::int64_t head = 0; head < encoding_.num_heads; ++head) {
       const std::int64_t row = (head * 2 + 1) * width;
-      if (out.at(row) > out.at(row + 1)) heads[static_cast<std::size_t>(head)] = asked;
+      list.push_back(out.at(row) > out.at(row + 1));
+    }
+    return list;
+  };
+  Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, 2, width});
+  // With keys alike, those to which the mask leaves it alone, say: they show nothing.
+  const std::vector<bool> always = preferring(k);
+  for (std::int64_t asked = 0; asked < encoding_.num_kv_heads; ++asked) {
+    k.set(asked * 2 * width, 4);
+    const std::vector<bool> seen = preferring(k);
+    k.set(asked * 2 * width, 0);
+    for (std::size_t head = 0; head < heads.size(); ++head) {
+      if (seen[head] && !always[head]) heads[head] = asked;
     }
   }
   return heads;

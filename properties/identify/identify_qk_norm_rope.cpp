@@ -246,20 +246,25 @@ class QkNormRopeIdentifier {
     if (found_.faults.empty() && found_.confidence == Confidence::low) found_.confidence = Confidence::medium;
   }
 
-  // What weights of 1 for queries and 2 for keys show of who has whose.
+  // What weights of 3 for queries and 5 for keys show of who has whose, and of an offset that one of them lacks.
   Fault words_of_weights() {
     Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
     for (std::int64_t i = 0; i < width(); ++i) x.set(i, 1024);
-    const Tensor once = filled(claim_.dtype, width(), 1 - encoding_.weight_offset);
+    const double offset = encoding_.weight_offset;
+    const Tensor three = filled(claim_.dtype, width(), 3 - offset);
+    const Tensor five = filled(claim_.dtype, width(), 5 - offset);
     const std::vector<std::int64_t> origin{0};
-    const Tensor twice = filled(claim_.dtype, width(), 2 - encoding_.weight_offset);
     const auto made =
-        qk_norm_rope(session_, claim_, {.q = x, .k = x, .q_weight = once, .k_weight = twice, .positions = origin});
-    // At position 0 nothing turns, and values differ by an attention factor alone.
-    const double ratio = made.k.at(0) / made.q.at(0);
-    if (std::fabs(ratio - 0.5) < 0.1) return {"queries have the keys' weight, and keys the queries'"};
-    if (std::fabs(ratio - 1) < 0.1)
-      return {std::fabs(made.q.at(0)) < 1.5 ? "keys have the queries' weight" : "queries have the keys' weight"};
+        qk_norm_rope(session_, claim_, {.q = x, .k = x, .q_weight = three, .k_weight = five, .positions = origin});
+    // At position 0 nothing turns.
+    const auto are = [&](double query, double key) {
+      return std::fabs(made.q.at(0) - query) < 0.1 && std::fabs(made.k.at(0) - key) < 0.1;
+    };
+    if (are(5, 3)) return {"queries have the keys' weight, and keys the queries'"};
+    if (are(3, 3)) return {"keys have the queries' weight"};
+    if (are(5, 5)) return {"queries have the keys' weight"};
+    if (offset != 0 && are(3, 5 - offset)) return {"weight_offset is left out of the keys' weight"};
+    if (offset != 0 && are(3 - offset, 5)) return {"weight_offset is left out of the queries' weight"};
     return misfit("not every value is as near to it as its accuracy class claims");
   }
 

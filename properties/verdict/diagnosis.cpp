@@ -32,9 +32,8 @@ bool contradicts(const Diagnosis& diagnosis, std::string_view stage) {
       // An angle of another position is another angle.
       case DiagnosedStage::position: return stage == "angle";
       case DiagnosedStage::arithmetic: return true;
-      // What has no stage of its own may still be seen in one; but whatever turns pairs otherwise looks like other
-      // frequencies, which are told wherever they are what is wrong.
-      case DiagnosedStage::other: return stage != "frequency";
+      // What has no stage of its own looks like one or another, which would be told as a second cause.
+      case DiagnosedStage::other: return false;
       default: return stage == name_of(difference.stage);
     }
   };
