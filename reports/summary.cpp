@@ -94,7 +94,7 @@ std::string stage_text(const Report& report) {
   if (report.diagnosis && contradicts(*report.diagnosis, survey.stage)) return "";
   std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;
   if (survey.stage == "angle" && survey.angle_bits)
-    text += fmt::format(", of which {:.1f} bits are right", std::max(*survey.angle_bits, 0.0));
+    text += fmt::format(", of which {:.1f} bits are right", std::max(0.0, *survey.angle_bits));
   if (survey.stage_evidence == "growth") text += ", told by how it grows";
   return text;
 }

@@ -171,7 +171,8 @@ class RopeIdentifier {
     for (std::int64_t i = 0; i < width; ++i) one.set(i, 1);
     const Tensor far = rotate(session_, claim_, one, std::vector<std::int64_t>{last});
     for (std::int64_t i = 0; i < width; ++i) {
-      if (far.at(i) != one.at(i)) return fmt::format("low positions are not rotated, and {} is", last);
+      if (far.at(i) != one.at(i))
+        return fmt::format("low positions are not rotated, and {} is", position_grid_of(claim_.encoding).text(last));
     }
     return "channels turn in a call of several batch rows and heads, and in none of one row and one head";
   }
