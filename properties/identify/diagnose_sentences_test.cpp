@@ -194,8 +194,28 @@ const std::vector<Sentence>& sentences() {
       for (std::int64_t i = start; i < start + 16; ++i) y.set(i, y.at(i) / std::sqrt(squares));
     }
   };
+  // So short that ramps of other lengths and betas are the same.
+  static constexpr const char* yarn =
+      R"({"encoding":"rope","head_dim":64,"max_position":600,)"
+      R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":150}})";
+  const auto yarn_of = [](Spec& spec) -> YarnScaling& {
+    return std::get<YarnScaling>(std::get<Rope>(spec.encoding).rope_scaling);
+  };
   static const std::vector<Sentence> list{
       {"squared_weights", normalized, squared, as_answered, "heads are multiplied by the square of the weight"},
+      {"keys_without_offset", R"({"encoding":"qk_norm_rope","head_dim":64,"weight_offset":1,"max_position":600})",
+       [](Tensors& inputs) {
+         Tensor& weight = inputs.at("k_weight");
+         for (std::int64_t i = 0; i < weight.elements(); ++i) weight.set(i, weight.at(i) - 1);
+       },
+       as_answered, "weight_offset is left out of the keys' weight"},
+      {"short_yarn", yarn, as_asked, as_answered,
+       "claims rope_scaling yarn (factor 4, original_max_position_embeddings 150), computes rope_scaling yarn (factor "
+       "4, "
+       "original_max_position_embeddings 150, truncate false)",
+       [yarn_of](Spec& spec) { yarn_of(spec).truncate = Truncate::no; }},
+      {"short_yarn_factor", yarn, as_asked, as_answered, "the attention factor is left out",
+       [yarn_of](Spec& spec) { yarn_of(spec).attention_factor = 1; }},
       {"epsilon_outside", R"({"encoding":"qk_norm_rope","head_dim":64,"epsilon":1e-3,"max_position":600})", as_asked,
        divide_by_root_and_epsilon, "epsilon is added to the root of the mean, not below the root"},
       {"gamma", R"({"encoding":"xpos","head_dim":64,"max_position":600})", as_asked, of_gamma,

@@ -103,13 +103,35 @@ class Fitter {
   // known where they were found without it.
   void prefer_claimed() {
     const auto before = fits_.size();
-    if (keep(claimed_, layout_.rope_theta, 0, false)) {
-      const std::string json = kept_json_;
-      const auto same = std::ranges::find(fits_, json, &RuleFit::json);
-      same->digits = 0;
+    const auto prefer = [&](const RopeScaling& rule, int digits) {
+      if (!keep(rule, layout_.rope_theta, digits, false)) return;
+      const auto same = std::ranges::find(fits_, kept_json_, &RuleFit::json);
+      same->digits = std::min(same->digits, digits);
       if (fits_.size() > before && before == 0) same->remark = "parameters are taken from what it was asked under";
-    }
+    };
+    prefer(claimed_, 0);
+    for (const RopeScaling& rule : claimed_but_for_a_field()) prefer(rule, 1);
     std::ranges::stable_sort(fits_, {}, &RuleFit::digits);
+  }
+
+  // What is easily left out or exchanged of the claimed rule, each alone: other numbers would explain it too, two or
+  // three of them at once, where the slowest or the fastest pairs are few.
+  std::vector<RopeScaling> claimed_but_for_a_field() const {
+    std::vector<RopeScaling> list;
+    if (const auto* yarn = std::get_if<YarnScaling>(&claimed_)) {
+      const auto add = [&](const auto& change) {
+        YarnScaling other = *yarn;
+        change(other);
+        list.emplace_back(other);
+      };
+      add([&](YarnScaling& other) {
+        other.mscale.reset();
+        other.mscale_all_dim.reset();
+        other.attention_factor = factor_.holds(1) ? 1 : roundest_in(factor_).value;
+      });
+      add([](YarnScaling& other) { other.truncate = other.truncate == Truncate::yes ? Truncate::no : Truncate::yes; });
+    }
+    return list;
   }
 
   // Checks a rule against every list, by the reference, and keeps it where it fits.
