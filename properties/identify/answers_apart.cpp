@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::int64_t tokens_asked = 8;
 
-std::int64_t count_of_nan(const Tensor& answer) {
+std::int64_t count_of(bool (*is)(double), const Tensor& answer) {
   std::int64_t count = 0;
-  for (std::int64_t i = 0; i < answer.elements(); ++i) count += std::isnan(answer.at(i)) ? 1 : 0;
+  for (std::int64_t i = 0; i < answer.elements(); ++i) count += is(answer.at(i)) ? 1 : 0;
   return count;
 }
 
@@ -61,11 +61,19 @@ std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& clai
   const auto session = subject.open(claim);
   const auto answered = [&](const Call& call) { return model->ask(*session, call); };
   const Tensor first = answered(near_call);
-  if (const std::int64_t count = count_of_nan(first); count > 0)
+  const auto told_of = [&](std::string_view what, std::int64_t count) {
     return DiagnosedDifference{
-        fmt::format("values are NaN: {} of the {} of a call of {} tokens from position {} on", count, first.elements(),
-                    tokens_asked, position_grid_of(claim.encoding).text(near.position)),
+        fmt::format("values are {}: {} of the {} of a call of {} tokens from position {} on", what, count,
+                    first.elements(), tokens_asked, position_grid_of(claim.encoding).text(near.position)),
         "", DiagnosedStage::other};
+  };
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  if (const std::int64_t count = count_of(is_nan, first); count > 0) return told_of("NaN", count);
+  // Masked scores are claimed to be infinite; nothing else is, of inputs as these.
+  const auto is_infinite = [](double value) { return std::isinf(value); };
+  if (const std::int64_t count = count_of(is_infinite, first);
+      count > 0 && operation_of(claim.encoding) != Operation::bias)
+    return told_of("infinite", count);
   if (const auto difference = apart(first, answered(near_call), claim.dtype))
     return DiagnosedDifference{fmt::format("answers to the same question differ, by up to {:.2g}", *difference), "",
                                DiagnosedStage::rounding};

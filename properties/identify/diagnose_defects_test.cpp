@@ -37,6 +37,7 @@ struct Arithmetic {
   std::function<double(double)> entry = [](double value) { return value; };
   std::function<double(double)> step = [](double value) { return value; };  // each result of the rotation's
   double reflected = 1;                                                     // -1: what the second member adds
+  double crossed = 1;  // times what the first member gets of the second
   std::function<double(double)> result = [](double value) { return value; };
 };
 
@@ -53,7 +54,7 @@ Tensors rotated(const Arithmetic& with, const Tensors& inputs) {
       const std::int64_t at = vector * width + i;
       const double a = x.at(at);
       const double b = x.at(at + half) * with.reflected;
-      y.set(at, with.result(with.step(with.step(a * c) - with.step(b * s))));
+      y.set(at, with.result(with.step(with.step(a * c) - with.crossed * with.step(b * s))));
       y.set(at + half, with.result(with.step(with.step(a * s) + with.step(b * c))));
     }
   }
@@ -102,6 +103,14 @@ TEST(DiagnosedDefect, ReflectsPairs) {
   Arithmetic with;
   with.reflected = -1;
   EXPECT_EQ(said(with), "pairs are reflected, not turned: what the second member adds has the other sign");
+}
+
+TEST(DiagnosedDefect, LosesTheMinusOfRotateHalf) {
+  Arithmetic with;
+  with.crossed = -1;
+  EXPECT_EQ(said(with),
+            "what the first member of a pair gets from the second has the other sign: the minus of rotate_half is left "
+            "out");
 }
 
 TEST(DiagnosedDefect, ExchangesCosinesAndSines) {

@@ -194,6 +194,13 @@ const std::vector<Sentence>& sentences() {
       for (std::int64_t i = start; i < start + 16; ++i) y.set(i, y.at(i) / std::sqrt(squares));
     }
   };
+  const auto clamped = [](std::vector<std::int64_t>& row) {
+    for (std::int64_t& position : row) position = std::min<std::int64_t>(position, 255);
+  };
+  const auto wrapped = [](std::vector<std::int64_t>& row) {
+    for (std::int64_t& position : row) position %= 300;
+  };
+  static constexpr const char* learned = R"({"encoding":"learned","dim":16,"max_positions":512})";
   // So short that ramps of other lengths and betas are the same.
   static constexpr const char* yarn =
       R"({"encoding":"rope","head_dim":64,"max_position":600,)"
@@ -220,8 +227,20 @@ const std::vector<Sentence>& sentences() {
        divide_by_root_and_epsilon, "epsilon is added to the root of the mean, not below the root"},
       {"gamma", R"({"encoding":"xpos","head_dim":64,"max_position":600})", as_asked, of_gamma,
        "scales are powers of (2i/n + 0.5) / 1.5, where the claim has 0.4: gamma 0.5"},
-      {"normalized_rows", R"({"encoding":"learned","dim":16,"max_positions":512})", as_asked, by_row_length,
-       "rows are divided by their lengths"},
+      {"reversed_channels", learned, as_asked,
+       [](Tensors& outputs, const Tensors&) {
+         Tensor& y = outputs.begin()->second;
+         const Tensor given = y;
+         for (std::int64_t i = 0; i < y.elements(); ++i) y.set(i, given.at(i / 16 * 16 + 15 - i % 16));
+       },
+       "the channels of a row are in reverse order"},
+      {"four_times", learned, as_asked, of_values([](double y, double) { return 4 * y; }),
+       "values are 4 times the table's"},
+      {"clamped_rows", learned, of_rows(clamped), as_answered, "positions above 255 are clamped to it"},
+      {"wrapped_rows", learned, of_rows(wrapped), as_answered, "positions wrap at 300"},
+      {"infinite", rope, as_asked, of_values([](double y, double x) { return y == x ? HUGE_VAL : y; }),
+       "values are infinite"},
+      {"normalized_rows", learned, as_asked, by_row_length, "rows are divided by their lengths"},
       {"inverted_mask", attention,
        [](Tensors& inputs) {
          for (const char* name : {"q", "k", "v", "positions"}) reverse_tokens(inputs.at(name));

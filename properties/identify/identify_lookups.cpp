@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,6 +99,42 @@ std::vector<Way> known_ways(std::int64_t first, std::int64_t rows) {
   };
 }
 
+// What the first odd row says, of those that the answers to `positions` begin like.
+std::string words_of_row(const Tensor& answer, std::int64_t odd, std::span<const std::int64_t> positions,
+                         std::span<const std::optional<std::int64_t>> rows, const Tensor& weight) {
+  const std::int64_t dim = weight.shape[1];
+  const std::int64_t position = positions[static_cast<std::size_t>(odd)];
+  const std::optional<std::int64_t> row = rows[static_cast<std::size_t>(odd)];
+  const auto is_row = [&](std::int64_t number, const auto& channel_of, double factor) {
+    for (std::int64_t channel = 0; channel < dim; ++channel) {
+      const double value = factor * weight.at(number * dim + channel_of(channel));
+      if (std::fabs(answer.at(odd * dim + channel) - value) > 1e-6 * std::fabs(value)) return false;
+    }
+    return true;
+  };
+  const auto same = [](std::int64_t channel) { return channel; };
+  if (row && *row >= 0 && *row < weight.shape[0] && is_row(*row, same, 1)) {
+    const auto all = [&](const auto& rule) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i] != rule(positions[i])) return false;
+      }
+      return true;
+    };
+    if (all([&](std::int64_t p) { return std::min(p, *row); }))
+      return fmt::format("positions above {} are clamped to it", *row);
+    const std::int64_t period = position - *row;
+    if (period > 0 && all([&](std::int64_t p) { return p % period; }))
+      return fmt::format("positions wrap at {}", period);
+    return fmt::format("position {} has row {} of the table", position, *row);
+  }
+  if (is_row(
+          position, [&](std::int64_t channel) { return dim - 1 - channel; }, 1))
+    return "the channels of a row are in reverse order";
+  const double factor = answer.at(odd * dim) / weight.at(position * dim);
+  if (is_row(position, same, factor)) return fmt::format("values are {:g} times the table's", factor);
+  return fmt::format("position {} has no row of the table", position);
+}
+
 }  // namespace
 
 Identification identify_learned(CountedSession& session, const Spec& claim, const Learned& table) {
@@ -155,8 +192,7 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
       found.confidence = Confidence::low;
       return judged(session, claim, std::move(found));
     }
-    blame(found, rows[odd] ? fmt::format("position {} has row {} of the table", positions[odd], *rows[odd])
-                           : fmt::format("position {} has no row of the table", positions[odd]));
+    blame(found, words_of_row(answer, static_cast<std::int64_t>(odd), positions, rows, weight));
   }
   return judged(session, claim, std::move(found));
 }

@@ -212,7 +212,7 @@ class RopeIdentifier {
           return;
         }
       }
-      found_.faults.emplace_back("the two members of a pair are not turned alike", DiagnosedStage::rotation);
+      found_.faults.emplace_back(words_of_cross_terms(), DiagnosedStage::rotation);
     }
     const Rows ordered = layout_ ? in_order(rows_.first, layout_->order) : rows_.first;
     take_offset(ordered);
@@ -221,6 +221,17 @@ class RopeIdentifier {
     note_departures();
     if (layout_) name_rule();
     if (!found_.spec) tell_pairs();
+  }
+
+  // Of pairs that are not turned as a whole.
+  std::string words_of_cross_terms() const {
+    TurnedRows negated = rows_;
+    for (auto& row : negated.second) {
+      for (PairValues& pair : row) pair.sin = -pair.sin;
+    }
+    return is_rotation(negated, norm_) ? "what the first member of a pair gets from the second has the other sign: the "
+                                         "minus of rotate_half is left out"
+                                       : "the two members of a pair are not turned alike";
   }
 
   // Of positions of which the fractional ones are turned as 0 is, the whole ones are measured.
