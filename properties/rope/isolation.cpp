@@ -166,7 +166,7 @@ bool was_right(const Rotations& rotations, const Experiment& experiment, const V
     return same_value(first, experiment.given[0]) && same_value(second, experiment.given[1]);
   if (!std::isfinite(first) || !std::isfinite(second)) return false;
   constexpr reference::Precision precision = reference::first_precision;
-  const auto exactly = [](double value) { return reference::Enclosure(value, precision); };
+  const auto exactly = [](double value) { return reference::Enclosure(value, reference::first_precision); };
   const TurnedPair turned = rotations.oracle().turned(
       place, experiment.pair, {exactly(experiment.given[0]), exactly(experiment.given[1])}, precision);
   return !certainly_above(hypot(exactly(first) - turned.value.first, exactly(second) - turned.value.second),
