@@ -27,16 +27,16 @@ namespace sextant::gen::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What `value_of(mix(start + i))` is for the elements 0..values_at_once-1, the same bits: inputs are a third of what a
-// fast subject's audit costs. A word modulo 9 is that of its digits' sum in base 2^30, as 2^30 = 64^5 = 1 modulo 9;
-// the sum is below 2^31 + 2^4, of which the quotient by 9 is the product with ceil(2^35/9) over 2^35 (its error, 4/9 of
-// sum/2^35, is below 1/9).
-void ValuesOf(std::uint64_t start, double* HWY_RESTRICT to) {
+// What `value_of(mix(start + i))` is for the elements below `count` and those that end its last vector, the same bits:
+// inputs are a third of what a fast subject's audit costs. A word modulo 9 is that of its digits' sum in base 2^30, as
+// 2^30 = 64^5 = 1 modulo 9; the sum is below 2^31 + 2^4, of which the quotient by 9 is the product with ceil(2^35/9)
+// over 2^35 (its error, 4/9 of sum/2^35, is below 1/9).
+void ValuesOf(std::uint64_t start, std::int64_t count, double* HWY_RESTRICT to) {
   const hn::CappedTag<std::uint64_t, 8> d;
   const hn::RebindToSigned<decltype(d)> signed_tag;
   const hn::RebindToFloat<decltype(d)> float_tag;
   const auto digit = hn::Set(d, (std::uint64_t{1} << 30) - 1);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(values_at_once); i += hn::Lanes(d)) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); i += hn::Lanes(d)) {
     auto z = hn::Iota(d, start + i + 0x9E3779B97F4A7C15U);
     z = hn::Mul(hn::Xor(z, hn::ShiftRight<30>(z)), hn::Set(d, 0xBF58476D1CE4E5B9U));
     z = hn::Mul(hn::Xor(z, hn::ShiftRight<27>(z)), hn::Set(d, 0x94D049BB133111EBU));
@@ -95,8 +95,8 @@ Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
   std::array<float, values_at_once> singles;
   const std::int64_t count = tensor.elements();
   for (std::int64_t first = 0; first < count; first += values_at_once) {
-    HWY_DYNAMIC_DISPATCH(ValuesOf)(start + static_cast<std::uint64_t>(first), block.data());
     const std::int64_t here = std::min(values_at_once, count - first);
+    HWY_DYNAMIC_DISPATCH(ValuesOf)(start + static_cast<std::uint64_t>(first), here, block.data());
     const std::span<const double> drawn(block.data(), static_cast<std::size_t>(here));
     std::byte* const to = tensor.data.data() + first * static_cast<std::int64_t>(size_of(dtype));
     switch (dtype) {
