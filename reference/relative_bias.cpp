@@ -42,22 +42,41 @@ std::int64_t rounded(double steps, Rounded way) {
   return static_cast<std::int64_t>(way == Rounded::down ? std::floor(steps) : std::ceil(steps));
 }
 
+// ln(n/e) / ln(d/e) * steps, rounded to an integer: the logarithmic step of a distance n.
+struct LogarithmicPlace {
+  std::int64_t n;
+  std::int64_t e;
+  std::int64_t d;
+  std::int64_t steps;
+  Rounded way;
+};
+
+// Its logarithms and the steps, unrounded, in double.
+struct StepsInDouble {
+  double of_n;
+  double of_d;
+  double steps;
+};
+StepsInDouble steps_in_double(const LogarithmicPlace& place) {
+  const double of_n = std::log(static_cast<double>(place.n) / static_cast<double>(place.e));
+  const double of_d = std::log(static_cast<double>(place.d) / static_cast<double>(place.e));
+  return {of_n, of_d, of_n / of_d * static_cast<double>(place.steps)};
+}
+
 // logarithmic_step, where double tells it: at nearly every distance, for a thousandth of an enclosure's time. With
 // logarithms that libm gives to within r = 2^-44 of themselves (256 ULP: no libm in use is that far off) and quotients
 // of at most u = 2^-53, ln of the rounded quotient n/e is off by at most 1.01 u, thus of_n by of_n (r + 2 u / of_n),
 // of_d likewise, and the steps, of three more roundings, by steps (2.1 r + 3 u (1 / of_n + 1 / of_d)) where part below
 // is at most 1/8. What is compared is more than that.
-std::optional<std::int64_t> step_in_double(std::int64_t n, std::int64_t e, std::int64_t d, std::int64_t steps,
-                                           Rounded way) {
+std::optional<std::int64_t> step_in_double(const LogarithmicPlace& place) {
   constexpr std::int64_t exact = std::int64_t{1} << 53;
-  if (n <= e || d <= e || n > exact || d > exact || steps > exact) return std::nullopt;
-  const double of_n = std::log(static_cast<double>(n) / static_cast<double>(e));
-  const double of_d = std::log(static_cast<double>(d) / static_cast<double>(e));
-  const double real = of_n / of_d * static_cast<double>(steps);
+  if (place.n <= place.e || place.d <= place.e || place.n > exact || place.d > exact || place.steps > exact)
+    return std::nullopt;
+  const auto [of_n, of_d, steps] = steps_in_double(place);
   const double part = 0x1p-42 + 0x1p-50 * (1 / of_n + 1 / of_d);
-  const double beyond = real - std::floor(real);
-  if (part > 0.125 || std::min(beyond, 1 - beyond) <= part * real) return std::nullopt;
-  return rounded(real, way);
+  const double beyond = steps - std::floor(steps);
+  if (part > 0.125 || std::min(beyond, 1 - beyond) <= part * steps) return std::nullopt;
+  return rounded(steps, place.way);
 }
 
 // ln(n/e) / ln(d/e) * steps, e <= n <= d, rounded to an integer. Where the real number is an integer, its enclosure
@@ -65,7 +84,7 @@ std::optional<std::int64_t> step_in_double(std::int64_t n, std::int64_t e, std::
 // fractions, are different integers below 2^(2^22), whose logarithms differ by more than the inverse of that: some
 // precision tells.
 std::int64_t logarithmic_step(std::int64_t n, std::int64_t e, std::int64_t d, std::int64_t steps, Rounded way) {
-  if (const auto far_from_integers = step_in_double(n, e, d, steps, way)) return *far_from_integers;
+  if (const auto far_from_integers = step_in_double({n, e, d, steps, way})) return *far_from_integers;
   for (Precision precision = first_precision;; precision.bits *= 2) {
     const auto log_ratio = [&](std::int64_t value) {
       return log(Enclosure(value, precision) / Enclosure(e, precision));
@@ -77,15 +96,6 @@ std::int64_t logarithmic_step(std::int64_t n, std::int64_t e, std::int64_t d, st
     if (least == greatest) return way == Rounded::down ? greatest : greatest + 1;
   }
 }
-
-// ln(n/e) / ln(d/e) * steps, rounded to an integer: the logarithmic step of a distance n.
-struct LogarithmicPlace {
-  std::int64_t n;
-  std::int64_t e;
-  std::int64_t d;
-  std::int64_t steps;
-  Rounded way;
-};
 
 // Operations whose results are rounded to nearest in a format of so many bits.
 class Format {
@@ -130,9 +140,7 @@ std::optional<std::int64_t> step_of_the_formula(const LogarithmicPlace& place, d
 // docs/proofs/accuracy-classes.md, step 28.
 std::optional<std::int64_t> step_beside(const LogarithmicPlace& place, const BucketArithmetic& arithmetic) {
   const double u = arithmetic.roundoff;
-  const double of_n = std::log(static_cast<double>(place.n) / static_cast<double>(place.e));
-  const double of_d = std::log(static_cast<double>(place.d) / static_cast<double>(place.e));
-  const double steps = of_n / of_d * static_cast<double>(place.steps);
+  const auto [of_n, of_d, steps] = steps_in_double(place);
   const double most = std::min(steps, static_cast<double>(place.steps) + 1);
   const double part = u * (3 / of_n + 1 / of_d + 4 * arithmetic.libm + 3);
   if (part >= 0.5) return std::nullopt;
