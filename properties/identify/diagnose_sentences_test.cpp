@@ -66,6 +66,19 @@ Answered of_values(const std::function<double(double y, double x)>& changed) {
   };
 }
 
+// A table of 64 channels, of other angles.
+Answered of_angles(const std::function<double(double position, double pair, double tokens)>& angle) {
+  return [angle](Tensors& outputs, const Tensors& inputs) {
+    Tensor& y = outputs.begin()->second;
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const auto p = static_cast<double>(positions[static_cast<std::size_t>(i / 64)]);
+      const double of_pair = angle(p, static_cast<double>(i % 64 / 2), static_cast<double>(y.shape[0]));
+      y.set(i, i % 2 == 0 ? std::sin(of_pair) : std::cos(of_pair));
+    }
+  };
+}
+
 // A table of 64 channels, base 10000, whose cosines have the exponents of their own channels.
 Answered of_channels(Layout layout) {
   return [layout](Tensors& outputs, const Tensors& inputs) {
@@ -253,27 +266,10 @@ const std::vector<Sentence>& sentences() {
        "weights do not add up to 1: softmax's sum has 1 added to it",
        [](Spec& spec) { std::get<Attention>(spec.encoding).sinks = true; }},
       {"divided_positions", table, as_asked,
-       [](Tensors& outputs, const Tensors& inputs) {
-         Tensor& y = outputs.begin()->second;
-         const std::vector<std::int64_t> positions = inputs.at("positions").integers();
-         for (std::int64_t i = 0; i < y.elements(); ++i) {
-           const double p = static_cast<double>(positions[static_cast<std::size_t>(i / 64)]);
-           const double angle =
-               p / static_cast<double>(y.shape[0]) * std::pow(10000.0, -static_cast<double>(i % 64 / 2) / 32);
-           y.set(i, i % 2 == 0 ? std::sin(angle) : std::cos(angle));
-         }
-       },
+       of_angles([](double p, double pair, double tokens) { return p / tokens * std::pow(10000.0, -pair / 32); }),
        "positions are divided by the number of tokens in a call"},
       {"shift_of_two", table, as_asked,
-       [](Tensors& outputs, const Tensors& inputs) {
-         Tensor& y = outputs.begin()->second;
-         const std::vector<std::int64_t> positions = inputs.at("positions").integers();
-         for (std::int64_t i = 0; i < y.elements(); ++i) {
-           const double p = static_cast<double>(positions[static_cast<std::size_t>(i / 64)]);
-           const double angle = p * std::pow(10000.0, -static_cast<double>(i % 64 / 2) / 30);
-           y.set(i, i % 2 == 0 ? std::sin(angle) : std::cos(angle));
-         }
-       },
+       of_angles([](double p, double pair, double) { return p * std::pow(10000.0, -pair / 30); }),
        "downscale_freq_shift 2 measured, 0 claimed"},
       {"sorted", rope, of_rows(sorted), as_answered, "positions are sorted within each row, and tokens are not"},
       {"sorted_table", table, of_rows(sorted), as_answered, "positions are sorted within each row, and tokens are not"},

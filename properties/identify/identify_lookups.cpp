@@ -175,15 +175,12 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
   } else if (way == ways.end()) {
     std::size_t odd = 0;
     while (rows[odd] == positions[odd]) ++odd;
-    // Digits of the row's number over their length.
+    const auto claimed = [&](std::int64_t column) { return weight.at(positions[odd] * table.dim + column); };
     double squares = 0;
-    std::vector<double> digits;
-    for (std::int64_t column = 0, rest = positions[odd]; column < table.dim; ++column, rest /= 64)
-      digits.push_back(static_cast<double>(1 + rest % 64));
-    for (const double digit : digits) squares += digit * digit;
+    for (std::int64_t column = 0; column < table.dim; ++column) squares += claimed(column) * claimed(column);
     bool is_normalized = true;
     for (std::int64_t column = 0; column < table.dim; ++column) {
-      const double of_length = digits[static_cast<std::size_t>(column)] / std::sqrt(squares);
+      const double of_length = claimed(column) / std::sqrt(squares);
       const double seen = answer.at(static_cast<std::int64_t>(odd) * table.dim + column);
       is_normalized = is_normalized && std::fabs(seen - of_length) <= std::ldexp(8, -format_of(claim.dtype).precision);
     }
