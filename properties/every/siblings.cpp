@@ -261,9 +261,11 @@ class Threads {
 
   Judgement judge(const Subject& subject, const Together& asked) {
     Judgement judgement;
-    // Calls that last: of a few tokens each is done before the next thread has begun.
+    // Calls that last: of a few tokens each is done before the next thread has begun. Thousands are made, and those of
+    // attention grow with the square of their tokens: a large one lasts with fewer.
+    const std::int64_t more = std::min(tokens_of_threads, model_->longest_drawn_row() / 2);
     std::vector<Question> questions = questions_of(asked, model_->range());
-    for (Question& question : questions) question.tokens += tokens_of_threads;
+    for (Question& question : questions) question.tokens += more;
     const std::vector<Tensor> alone = answers(*subject.open(spec_), spec_, questions);
     const auto session = subject.open(spec_);
     const std::size_t rounds = std::max(least_rounds, 2 * siblings_.size());
