@@ -231,8 +231,8 @@ std::vector<double> llama3_divisors(const Llama3Scaling& llama3, const Series& s
   return divisors;
 }
 
-std::optional<RecipeFrequencies> running_product(const Recipe& recipe, const Series& series, const RopeScaling& scaling,
-                                                 std::int64_t sequence_length) {
+std::optional<RecipeFrequencies> steps_product(const Recipe& recipe, const Series& series, const RopeScaling& scaling,
+                                               std::int64_t sequence_length) {
   const Arithmetic in{recipe.frequency};
   RecipeFrequencies result;
   result.ratio = in.power(in.cast(series.base), in.divide(-2, in.cast(static_cast<double>(series.width))));
@@ -303,7 +303,7 @@ std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const 
       result = RecipeFrequencies{.radians = series.frequencies(recipe.form, Arithmetic{recipe.frequency})};
       break;
     case FrequencyForm::running_product:
-      if (denominator == Denominator::dim) result = running_product(recipe, series, DefaultScaling{}, 0);
+      if (denominator == Denominator::dim) result = steps_product(recipe, series, DefaultScaling{}, 0);
       break;
     case FrequencyForm::quotient_by_power:
       if (denominator == Denominator::dim) result = quotient(recipe, series, DefaultScaling{});
@@ -323,7 +323,7 @@ std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const 
   const Series series{encoding.rope_theta, width, pairs(encoding), Denominator::dim};
   switch (recipe.form) {
     case FrequencyForm::running_product:
-      return cast(recipe, running_product(recipe, series, encoding.rope_scaling, sequence_length));
+      return cast(recipe, steps_product(recipe, series, encoding.rope_scaling, sequence_length));
     case FrequencyForm::quotient_by_power: return cast(recipe, quotient(recipe, series, encoding.rope_scaling));
     case FrequencyForm::reciprocal_of_wide_power:
       return cast(recipe, of_wide_power(recipe, series, encoding.rope_scaling));

@@ -18,12 +18,13 @@ constexpr double none_yet = -std::numeric_limits<double>::infinity();
 // Tokens and heads exchanged: [batch, a, b, d] to [batch, b, a, d].
 Tensor exchanged(const Tensor& x) {
   Tensor y = Tensor::zeros(x.dtype, {x.shape[0], x.shape[2], x.shape[1], x.shape[3]});
-  std::int64_t to = 0;
+  const std::size_t vector = static_cast<std::size_t>(x.shape[3]) * size_of(x.dtype);
+  auto to = y.data.begin();
   for (std::int64_t batch = 0; batch < x.shape[0]; ++batch) {
     for (std::int64_t b = 0; b < x.shape[2]; ++b) {
       for (std::int64_t a = 0; a < x.shape[1]; ++a) {
-        for (std::int64_t c = 0; c < x.shape[3]; ++c)
-          y.set(to++, x.at(((batch * x.shape[1] + a) * x.shape[2] + b) * x.shape[3] + c));
+        const auto from = static_cast<std::size_t>((batch * x.shape[1] + a) * x.shape[2] + b) * vector;
+        to = std::copy_n(x.data.begin() + static_cast<std::ptrdiff_t>(from), vector, to);
       }
     }
   }
