@@ -1,3 +1,13 @@
+// A row of ALiBi's biases, keys of one query, compiled once per Highway target.
+//
+//   1. A bias is slope * -|key - query| (or slope * key), -infinity where the mask hides the key.
+//   2. A slope that is a power of two gives a double that is rounded once; of another that is a double the product's
+//      error tells whether it is a double too.
+//   3. Else both ends of the product's bound are rounded, and what they leave open is listed for rows.hpp's caller,
+//      which computes it exactly; so is the rest of a row that fills no vector.
+//
+// The bounds stand beside the certificates.
+
 #include "lib/alibi/rows.hpp"
 
 #include <limits>

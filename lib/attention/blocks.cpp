@@ -1,4 +1,17 @@
-// Threads are ours: Eigen's own would split the products by their number.
+// Attention block by block: 64 queries of one head against 128 keys at a time.
+//
+//   1. Scores of a block are one matrix product of Eigen's; a softcap and a bias are applied to the keys that a query
+//      sees, the others have weight 0.
+//   2. softmax_rows.hpp makes weights of them, relative to the greatest score so far, and says by what the sums before
+//      are to be multiplied.
+//   3. The weighted sum of the values is a second product, into the same block for all keys; it is divided by the
+//      weights' sum at the end.
+//   4. Keys that no query of a block sees are passed over. A value that is not finite is not multiplied where its key
+//      is hidden: 0 times infinity is NaN.
+//
+// docs/proofs/attention-encoder.md has the bound. Threads are ours: Eigen's own would split the products by their
+// number.
+
 #define EIGEN_DONT_PARALLELIZE
 
 #include "lib/attention/blocks.hpp"

@@ -1,3 +1,12 @@
+// Steps of the online softmax on a row of scores (Milakov and Gimelshein 2018), compiled once per Highway target.
+//
+//   1. The bias is added; the greatest score so far is found.
+//   2. A weight is exp(score - greatest), by Highway's Exp; NaN is kept. Weights are added lane by lane, and the lanes
+//      at the end.
+//   3. What was summed before is to be multiplied by exp(greatest before - greatest).
+//
+// docs/proofs/attention-encoder.md, steps 2 and 3, has the bounds.
+
 #include "lib/attention/softmax_rows.hpp"
 
 #undef HWY_TARGET_INCLUDE

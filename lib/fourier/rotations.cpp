@@ -1,3 +1,10 @@
+// Rows of rotations in double-double, compiled once per Highway target.
+//
+//   1. A row at a position comes from the exact phase of each frequency (lib/kernels/rotations-inl.h).
+//   2. A row is turned further by another, pair by pair, in double-double.
+//
+// docs/proofs/encoder-rotations.md has the bounds of both; each axis beyond the first turns once more (fourier.cpp).
+
 #include "lib/fourier/rotations.hpp"
 
 #include "lib/kernels/unit_circle.hpp"

@@ -1,3 +1,12 @@
+// Collects rows and hands on whole cache lines past the caches; the copies are compiled once per Highway target.
+//
+//   1. A line that a row leaves unfinished is kept and completed by the row behind it; where another place follows, its
+//      bytes are stored plainly.
+//   2. Whole lines go from the row straight to memory by streaming stores.
+//   3. Copies of one word are streamed from a register.
+//
+// Nothing is computed here: there is nothing to prove.
+
 #include "lib/kernels/line_writer.hpp"
 
 #include <hwy/cache_control.h>

@@ -1,5 +1,12 @@
-// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds:
-// docs/proofs/sinusoidal-rows.md, step 1.
+// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target.
+//
+//   1. An anchor is scale e^{i w p} for each pair of a tile, p in the middle of a block of rows, in double-double.
+//   2. It is the one of the block before, turned by the rotation over a whole block, at most most_turns times; else it
+//      comes from the exact phase.
+//   3. Few rows do not pay for that and have an anchor in double.
+//   4. The rows j after an anchor and j before it are made of the same products of anchor and step.
+//
+// docs/proofs/sinusoidal-rows.md, step 1, has the bounds.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_

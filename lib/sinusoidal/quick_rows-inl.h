@@ -1,6 +1,13 @@
 // Rows of the sinusoidal encoding, two vectors of pairs at a time, with the quick certificate, for one Highway target:
-// included inside HWY_NAMESPACE by a file that is compiled once per target. Rows are stored as they come; what the
-// certificate is not sure of is done again with care.
+// included inside HWY_NAMESPACE by a file that is compiled once per target.
+//
+//   1. The rows j after and j before an anchor are turned from the same products; the vectors that come next before
+//      those at hand are rounded.
+//   2. They are rounded to floats, and from those to 16 bits, joined in the table's order and stored as they come.
+//   3. The quick certificate looks at all of them at once. Where it is not sure, the vectors are turned again one by
+//      one, and those in question stored again, certified with care (row-inl.h).
+//
+// docs/proofs/sinusoidal-rows.md, step 3, has the bounds, docs/proofs/quick-certificate.md why what is kept is right.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_

@@ -1,4 +1,11 @@
-// Where the rows of a tile of pairs go, for one Highway target: straight into the table, or by way of a RowWriter.
+// Where the rows of a tile of pairs go, for one Highway target.
+//
+//   1. A row whose vectors end where the tile does is stored straight into the table, past the caches where all its
+//      lines are whole and aligned.
+//   2. Any other goes through a RowWriter: one for the whole row, or one for each half of a concatenated row that has
+//      several tiles.
+//
+// Nothing is computed here: there is nothing to prove.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ROW_PLACER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ROW_PLACER_INL_H_

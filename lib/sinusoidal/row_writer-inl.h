@@ -1,5 +1,11 @@
 // How a row reaches memory when the kernel cannot store it there itself, for one Highway target: because its vectors
 // are wider than the row, or because rows that pass by the cache need whole lines at aligned addresses.
+//
+//   1. Rows that follow each other in memory are put behind each other in a buffer, at the same places within a line.
+//   2. Whole lines leave it one row late, past the caches; the rest of a line waits for the row behind it.
+//   3. What begins or ends within a line is copied by plain stores.
+//
+// Nothing is computed here: there is nothing to prove.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ROW_WRITER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ROW_WRITER_INL_H_

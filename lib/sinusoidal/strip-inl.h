@@ -1,4 +1,12 @@
 // The sinusoidal kernels for one Highway target: included by strip.cpp, which is compiled once per target.
+//
+//   1. A strip of rows is written tile of pairs after tile of pairs, its rows block by block: those whose positions lie
+//      within a span of the first one's share an anchor in their middle (anchors-inl.h).
+//   2. Rows of consecutive positions that are stored straight into the table are made two at a time, on both sides of
+//      the anchor (quick_rows-inl.h); others one at a time, quickly where the scale and the layout allow it.
+//   3. float64, and what the quick certificate does not suit, is made with care (row-inl.h).
+//
+// docs/proofs/sinusoidal-rows.md has the bounds.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_STRIP_INL_H_

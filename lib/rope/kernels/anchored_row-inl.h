@@ -1,5 +1,14 @@
 // A row in double from an anchor and a step, or from the row before, for one Highway target. Included inside
-// HWY_NAMESPACE by a file that is compiled once per target. docs/proofs/rope.md, steps 3 and 6, has the bounds.
+// HWY_NAMESPACE by a file that is compiled once per target.
+//
+//   1. The anchor of a position is the multiple of StepRotations::count at or below it: the rotation there, from the
+//      exact phase, times the attention factor. It is kept while tokens have the same one.
+//   2. A row is the product of its anchor and of the step from there, which a table has.
+//   3. Equally spaced tokens turn the row before instead, as many times as its bound allows (next_row-inl.h).
+//   4. Pairs of several axes each have the anchor and the step of their own coordinate (axes-inl.h); pairs with powers
+//      have them in both.
+//
+// docs/proofs/rope.md, steps 3, 4 and 6, has the bounds.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_ANCHORED_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_ANCHORED_ROW_INL_H_

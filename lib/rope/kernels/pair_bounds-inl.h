@@ -1,5 +1,13 @@
-// The bounds of a row whose pairs have powers of their own (docs/proofs/rope.md, steps 6 to 8), for one Highway target.
-// Included inside HWY_NAMESPACE by a file that is compiled once per target.
+// The bounds of a row whose pairs have powers of their own, for one Highway target. Included inside HWY_NAMESPACE by a
+// file that is compiled once per target.
+//
+//   1. The bound of a pair is a constant times |cos| + |sin| of its entries, which have its power in them.
+//   2. It is infinite, so that nothing of the pair is certified, where it does not tell the sign of an entry, and of
+//      float64 where double-double would leave its range.
+//   3. 16-bit elements also have the largest element that may be decided, and whether the quick tier's conditions hold
+//      for all pairs.
+//
+// docs/proofs/rope.md, steps 6 to 8 and 14, has the derivation.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_PAIR_BOUNDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_PAIR_BOUNDS_INL_H_

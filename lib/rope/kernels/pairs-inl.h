@@ -1,5 +1,12 @@
 // Vectors of pairs: how they are read, turned and written, for one Highway target. Included inside HWY_NAMESPACE by a
 // file that is compiled once per target.
+//
+//   1. One vector has the first members of as many pairs as it has lanes, another the second ones: as they lie under
+//      Pairing::half, taken apart in registers under Pairing::interleaved.
+//   2. y0 = x0 c - x1 s and y1 = x1 c + x0 s are a product and a fused operation each. Bound is |x0| + |x1| times a
+//      factor, by which what is lost is measured (docs/proofs/rope.md, steps 1 and 2).
+//   3. Pairs that lie side by side in x and y are turned so: x times cosines that each stand twice, and x with its
+//      members exchanged times sines of opposite signs.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_PAIRS_INL_H_

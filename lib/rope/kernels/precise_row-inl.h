@@ -1,5 +1,10 @@
 // A row in double-double, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled once per
 // target.
+//
+//   1. cos and sin of each pair at the row's position come from the exact phase (lib/kernels/rotations-inl.h).
+//   2. They are multiplied by the attention factor, or by the pair's power at the distance from the powers' origin.
+//
+// docs/proofs/rope.md, steps 5 and 7, has the bounds.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_PRECISE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_PRECISE_ROW_INL_H_

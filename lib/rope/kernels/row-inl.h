@@ -1,5 +1,13 @@
 // What the pairs of one token are turned with, for one Highway target. Included inside HWY_NAMESPACE by a file that is
 // compiled once per target. Each dtype's tier derives its own row from these, with the arrays that it reads.
+//
+//   1. A row has a cos and a sin of each pair of a tile at one token, the attention factor or the pair's power in them,
+//      and the bound of what is lost: one for all pairs, or one for each.
+//   2. It is kept from token to token, with what the next one is made of: an anchor, or the row itself and the rotation
+//      by which they differ.
+//   3. Its arrays have room for full vectors read from any pair of a tile.
+//
+// docs/proofs/rope.md, steps 1 to 8, has the bounds.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_ROW_INL_H_

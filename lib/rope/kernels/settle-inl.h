@@ -1,5 +1,10 @@
 // What a kernel leaves open goes to settle.hpp lane by lane, for one Highway target. Included inside HWY_NAMESPACE by a
 // file that is compiled once per target.
+//
+//   1. Masks settle pairs of zeros, which turn into zeros, and pairs with a NaN, which become two canonical NaNs.
+//   2. Each other lane is given its rotation in double-double, from the exact phase, and settle() decides it
+//      (docs/proofs/rope.md, step 5; with more bits where that is not enough).
+//   3. Pairs with powers go to those powers' settle(); their zeros keep the sign that the formula gives them.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_SETTLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_SETTLE_INL_H_

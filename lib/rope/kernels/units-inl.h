@@ -1,5 +1,14 @@
 // Goes through the units of a job, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled
 // once per target.
+//
+//   1. A unit is heads_per_row heads of one token; a thread goes through units first to last - 1 in order.
+//   2. The row of a token is filled once, tile after tile where frequencies are more than one tile, and turns all heads
+//      of the unit (heads-inl.h).
+//   3. A head that changes its pairing in place is set aside before any of it is written.
+//   4. Channels that no frequency turns are copied where they do not stay in place.
+//   5. Rows of tables are the image of the pair (1, 0), which is (a cos, a sin).
+//
+// Nothing is rounded here: there is nothing to prove.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_UNITS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_UNITS_INL_H_

@@ -1,5 +1,13 @@
 // float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled once
-// per target. docs/proofs/rope.md, steps 1 and 2, has the certificate.
+// per target.
+//
+//   1. Elements are widened to float and turned in double.
+//   2. Both ends of the bound about each y are rounded to float, to odd, so that the rounding to 16 bits that follows
+//      is that of the ends themselves.
+//   3. Where both ends come to the same bits the truth does too. Other lanes, and elements that are not finite or
+//      beyond the bounds' range, go to settle-inl.h.
+//
+// docs/proofs/rope.md, steps 1 and 2, has the certificate.
 
 #if defined(SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_

@@ -1,5 +1,13 @@
 // The rows of float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that is
-// compiled once per target. docs/proofs/rope.md, steps 3, 4 and 6, has the bounds, step 12 what is made of the entries.
+// compiled once per target.
+//
+//   1. A row in double (anchored_row-inl.h) is what careful turns read.
+//   2. The quick tier reads it in float: under Rounding::fast the nearest floats; certified, entries in two parts, the
+//      first so short that its product with an element is exact.
+//   3. Where operations are fused both entries of a pair are multiplied by the k near 1 that makes the cosine a float,
+//      which then needs no second part.
+//
+// docs/proofs/rope.md, steps 3, 4 and 6, has the bounds, step 12 what is made of the entries.
 
 #if defined(SEXTANT_LIB_ROPE_TIERS_NARROW_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TIERS_NARROW_ROW_INL_H_

@@ -1,5 +1,14 @@
 // The quick tier of float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that
-// is compiled once per target. docs/proofs/rope.md, steps 9, 10 and 12 to 14, has the certificate.
+// is compiled once per target.
+//
+//   1. A vector of elements is widened to two of floats, each turned in float by entries in two parts.
+//   2. float16 demotes them; bfloat16 adds half a place to their bits and keeps the upper halves.
+//   3. A vector is kept where every float is some places away from a tie, the two y of each pair are not too far apart,
+//      the errors being measured by their norm, and all are normal and finite.
+//   4. A float16 vector that is left open is turned again in double, whose errors are far smaller; what is still open,
+//      and bfloat16's, is narrow-inl.h's.
+//
+// docs/proofs/rope.md, steps 9, 10 and 12 to 14, has the certificate.
 
 #if defined(SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_
