@@ -68,8 +68,11 @@ def audit(
     replay: the one case of this token is judged, whatever profile, only and skip say.
     report: a directory for report.html and the other files.
 
-    Raises SextantError where the command refuses the spec, an option or the subject; TypeError and ValueError for arguments of another form.
+    Raises SextantError where the command refuses the spec, an option or the subject, and in a file that an audit loads as its subject; TypeError and
+    ValueError for arguments of another form.
     """
+    if worker.__name__ == "__main__":
+        raise SextantError('sextant.audit was called in a file that an audit loads as its subject: put the call below if __name__ == "__main__":')
     way = Way(layout, positions, framework, device, gradient, in_place, threads)
     if op == "table":
         spec = _table_of(spec)

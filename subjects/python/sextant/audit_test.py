@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -15,6 +16,7 @@ import numpy as np
 
 import sextant
 from sextant import Verdict
+from sextant._command import environment, find_command
 
 CLAIM = {"encoding": "rope", "head_dim": 8, "max_position": 512}
 QUICK: dict[str, Any] = {"profile": "quick", "judges": 2}
@@ -229,6 +231,16 @@ class Audit(unittest.TestCase):
             sextant.audit(3, CLAIM)
         with self.assertRaises(TypeError):
             sextant.audit(rotate, 3)  # type: ignore[arg-type]
+
+    def test_a_file_that_audits_itself_where_it_is_loaded_is_told_so(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "audits_itself.py")
+            file.write_text("import sextant\n\ndef rotate(x, positions, spec):\n    return x\n\nsextant.audit(rotate, {'encoding': 'rope', 'head_dim': 8})\n")
+            package = str(Path(__file__).resolve().parent.parent)
+            said = subprocess.run([find_command(), "audit", f"python:{file}", "--spec", '{"encoding":"rope","head_dim":8}'], capture_output=True, text=True,
+                                  env={**environment(), "PYTHONPATH": package}, timeout=50, check=False)
+            self.assertEqual(said.returncode, 3)
+            self.assertIn('put the call below if __name__ == "__main__":', said.stdout + said.stderr)
 
     def test_nothing_is_left_running_or_open(self) -> None:
         def descriptors() -> int:
