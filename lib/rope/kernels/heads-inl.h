@@ -6,7 +6,8 @@
 //   2. Results that lie on whole lines apart from x, more than the caches hold, are streamed past them; nothing else
 //      about them differs.
 //   3. A vector that is left open is done by the kernel itself, whose certificate has both ends of the bound (steps 1
-//      and 2) and which leaves pairs to settle.hpp; the quick tier goes on behind it.
+//      and 2) and which leaves pairs to settle.hpp; the quick tier goes on behind it. Where many vectors are, they are
+//      remembered and done together.
 //   4. Pairs beyond the last whole vector go through memory of our own, filled up with copies of the last.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_HEADS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -39,8 +40,8 @@ using ElementOf = typename Kernel::Element;
 template <class Kernel>
 using RowFor = typename Kernel::Row;
 
-/// The quick tier of a kernel, if there is one, and what is worth a try before the kernel itself where that has left a
-/// vector open, or void.
+/// The quick tier of a kernel, if there is one: Begin and End turn a vector of pairs, unless End refuses it. One that
+/// defers has Put in place of End, and Mend for what Put leaves open (TurnDeferring).
 template <class Kernel>
 struct QuickTier {
   static constexpr bool exists = false;
@@ -145,20 +146,19 @@ HWY_INLINE void PrefetchAhead(const void* from) {
 }
 
 // Turns the first `whole` pairs, whole vectors, of the heads from a place within them on, until one vector is left open
-// by the quick tier and its second try, and returns its place, or that of the head after the last. There are no calls
-// in this function, so that constants stay in registers. A vector is begun before the one ahead of it is ended: the
-// processor looks only so far ahead in the code, and so finds work there that does not wait for this vector's results.
+// by the quick tier, and returns its place, or that of the head after the last. There are no calls in this function, so
+// that constants stay in registers. A vector is begun before the one ahead of it is ended: the processor looks only so
+// far ahead in the code, and so finds work there that does not wait for this vector's results.
 template <class Tier, Rounding rounding, Pairing in, Pairing out, Caching caching, class Row>
 HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
-                               const HeadsOfToken<typename Tier::First::Element>& work, Place from) {
-  using First = typename Tier::First;
-  using Second = typename Tier::Second;
-  const std::size_t lanes = hn::Lanes(typename First::DE());
+                               const HeadsOfToken<typename Tier::Quick::Element>& work, Place from) {
+  using Quick = typename Tier::Quick;
+  const std::size_t lanes = hn::Lanes(typename Quick::DE());
   auto pointers = PointersAt<in, out>(work, {from.head, 0});
   const std::int64_t x_stride = work.x_stride;
   const std::int64_t y_stride = work.y_stride;
   const std::int64_t heads = work.heads;
-  const First quick(row);
+  const Quick quick(row);
   std::int64_t head = from.head;
   std::size_t i = from.pair;
   const auto begin = [&]() HWY_ATTR {
@@ -184,19 +184,91 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
     }
     const auto ending = begun;
     if (head != heads) begun = begin();
-    if (HWY_UNLIKELY((!quick.template End<rounding, in, out, caching>(ending, first_out, second_out)))) {
-      if constexpr (std::is_void_v<Second>) {
-        return at;
-      } else {
-        const Second again(row);
-        const auto x = PointersAt<in, out>(work, at);
-        const auto* const second = in == Pairing::half ? x.x1 : x.x0 + lanes;
-        const auto begun_again = again.template Begin<rounding, in, out>(row, at.pair, x.x0, second);
-        if (!again.template End<rounding, in, out, caching>(begun_again, x.y0, x.y1)) return at;
-      }
-    }
+    if (HWY_UNLIKELY((!quick.template End<rounding, in, out, caching>(ending, first_out, second_out)))) return at;
     if (head == heads) return {heads, 0};
   }
+}
+
+// Vectors that a quick tier leaves open, for later: their elements before, which y may have overwritten.
+template <class Element>
+struct Deferred {
+  static constexpr std::size_t most = 16;
+  static constexpr std::size_t lanes = 64 / sizeof(Element);
+  alignas(64) Element x[most][2 * lanes];
+  Element* y0[most];
+  Element* y1[most];
+  std::size_t pair[most];
+  std::uint64_t pairs[most];  // a bit for each that is open
+};
+
+// Turns what was deferred.
+template <class Kernel, Pairing in, Pairing out>
+HWY_NOINLINE void TurnDeferred(const RowFor<Kernel>& row, const Deferred<ElementOf<Kernel>>& open, std::size_t count) {
+  using Quick = typename QuickTier<Kernel>::Quick;
+  const std::size_t lanes = hn::Lanes(typename Quick::DE());
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto* const x0 = open.x[k];
+    const auto* const x1 = x0 + lanes;
+    const std::size_t pair = open.pair[k];
+    if (!Quick::template Mend<in, out>(row, pair, open.pairs[k], x0, x1, open.y0[k], open.y1[k]))
+      TurnPairs<Kernel, Rounding::certified, in, out>(row, pair, pair + lanes, x0, x1, open.y0[k], open.y1[k]);
+  }
+}
+
+// As TurnQuickly, for a tier that leaves a vector in ten or twenty open: each would make the processor take the wrong
+// way and forget the work that it had found ahead, which takes longer than to turn a vector. All are written, and those
+// that are open are turned again behind, from the copy that every vector leaves where the next one's will be unless it
+// is open.
+template <class Kernel, Pairing in, Pairing out, Caching caching>
+HWY_NOINLINE void TurnDeferring(const RowFor<Kernel>& row, std::size_t whole,
+                                const HeadsOfToken<ElementOf<Kernel>>& work) {
+  using Quick = typename QuickTier<Kernel>::Quick;
+  const typename Quick::DE de;
+  const std::size_t lanes = hn::Lanes(de);
+  auto pointers = PointersAt<in, out>(work, {0, 0});
+  const Quick quick(row);
+  Deferred<ElementOf<Kernel>> open;
+  std::size_t k = 0;
+  std::int64_t head = 0;
+  std::size_t i = 0;
+  const ElementOf<Kernel>* first = nullptr;
+  const ElementOf<Kernel>* second = nullptr;
+  const auto begin = [&]() HWY_ATTR {
+    first = pointers.x0 + channel_step<in> * i;
+    second = in == Pairing::half ? pointers.x1 + i : first + lanes;
+    PrefetchAhead(first);
+    PrefetchAhead(second);
+    return quick.template Begin<Rounding::certified, in, out>(row, i, first, second);
+  };
+  auto begun = begin();
+  while (head != work.heads) {
+    hn::Store(hn::LoadU(de, first), de, open.x[k]);
+    hn::Store(hn::LoadU(de, second), de, open.x[k] + lanes);
+    open.pair[k] = i;
+    auto* const y0 = pointers.y0 + channel_step<out> * i;
+    auto* const y1 = pointers.y1 + i;
+    open.y0[k] = y0;
+    open.y1[k] = y1;
+    i += lanes;
+    if (i == whole) {
+      i = 0;
+      ++head;
+      pointers.x0 += work.x_stride;
+      pointers.x1 += work.x_stride;
+      pointers.y0 += work.y_stride;
+      pointers.y1 += work.y_stride;
+    }
+    const auto ending = begun;
+    if (head != work.heads) begun = begin();
+    const std::uint64_t pairs = quick.template Put<in, out, caching>(ending, y0, y1);
+    open.pairs[k] = pairs;
+    k += (pairs + 0xFFFFFFFF) >> 32;  // 1 if any is: a condition would become a branch again
+    if (HWY_UNLIKELY(k == open.most)) {
+      TurnDeferred<Kernel, in, out>(row, open, k);
+      k = 0;
+    }
+  }
+  TurnDeferred<Kernel, in, out>(row, open, k);
 }
 
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
@@ -208,11 +280,17 @@ void TurnHeads(const RowFor<Kernel>& row, std::size_t count, const HeadsOfToken<
   std::size_t whole = 0;
   using Tier = std::conditional_t<rounding == Rounding::fast, FastTier<Kernel>, QuickTier<Kernel>>;
   if constexpr (Tier::exists) {
-    const std::size_t lanes = hn::Lanes(typename Tier::First::DE());
+    const std::size_t lanes = hn::Lanes(typename Tier::Quick::DE());
     whole = row.quick ? count / lanes * lanes : 0;
-    for (Place from{whole > 0 ? 0 : work.heads, 0}; from.head < work.heads;) {
-      // Where channels change places, lines would have to be put together first: those are kept.
-      constexpr Caching past = in == out ? Caching::streamed : Caching::kept;
+    // Where channels change places, lines would have to be put together first: those are kept.
+    constexpr Caching past = in == out ? Caching::streamed : Caching::kept;
+    if constexpr (rounding == Rounding::certified && Tier::Quick::defers) {
+      if (whole > 0 && work.heads > 0)
+        work.caching == past ? TurnDeferring<Kernel, in, out, past>(row, whole, work)
+                             : TurnDeferring<Kernel, in, out, Caching::kept>(row, whole, work);
+    }
+    const bool any = whole > 0 && !(rounding == Rounding::certified && Tier::Quick::defers);
+    for (Place from{any ? 0 : work.heads, 0}; from.head < work.heads;) {
       const Place open = work.caching == past
                              ? TurnQuickly<Tier, rounding, in, out, past>(row, whole, work, from)
                              : TurnQuickly<Tier, rounding, in, out, Caching::kept>(row, whole, work, from);

@@ -56,6 +56,18 @@ HWY_INLINE void StorePairs(DE de, const PairOf<hn::Vec<DE>>& y, hn::TFromD<DE>* 
   if constexpr (pairing == Pairing::half) {
     PutVector<caching>(y.first, first);
     PutVector<caching>(y.second, second);
+#if HWY_TARGET <= HWY_AVX3
+  } else if constexpr (sizeof(hn::TFromD<DE>) == 2 && hn::MaxLanes(DE()) == 32) {
+    // One permutation for each vector, where Highway takes six.
+    alignas(64) static constexpr std::uint16_t lower[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                                            37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+                                                            11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    const auto of_lower = hn::Load(de, lower);
+    const auto of_upper = hn::Add(of_lower, hn::Set(de, 16));
+    using V = hn::Vec<DE>;
+    PutVector<caching>(V{_mm512_permutex2var_epi16(y.first.raw, of_lower.raw, y.second.raw)}, first);
+    PutVector<caching>(V{_mm512_permutex2var_epi16(y.first.raw, of_upper.raw, y.second.raw)}, first + hn::Lanes(de));
+#endif
   } else if constexpr (caching == Caching::kept) {
     hn::StoreInterleaved2(y.first, y.second, de, first);
   } else {

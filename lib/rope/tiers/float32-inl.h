@@ -128,6 +128,7 @@ struct QuickFloat32 {
   using DE = hn::RebindToUnsigned<DF>;
   using Wide = PairOf<DoubleVector>;
   using Signed = hn::RebindToSigned<DF>;
+  static constexpr bool defers = false;
   // The last bits of a double that decide how it rounds, the ratio of two y and the least of them that the certificate
   // reaches.
   static constexpr std::int32_t cut = 29;
@@ -212,16 +213,14 @@ struct QuickFloat32 {
 template <class Bounds>
 struct QuickTier<TurnFloat32<Bounds>> {
   static constexpr bool exists = true;
-  using First = QuickFloat32;
-  using Second = void;
+  using Quick = QuickFloat32;
 };
 
 #if HWY_NATIVE_FMA
 template <class Bounds>
 struct FastTier<TurnFloat32<Bounds>> {
   static constexpr bool exists = true;
-  using First = FourOperations<float>;
-  using Second = void;
+  using Quick = FourOperations<float>;
 };
 #endif
 

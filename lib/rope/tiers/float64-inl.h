@@ -118,6 +118,7 @@ struct QuickFloat64 {
   using Element = std::uint64_t;
   using DE = hn::Rebind<Element, Doubles>;
   using Mask = hn::Mask<Doubles>;
+  static constexpr bool defers = false;
   struct Begun {
     PairOf<DoubleVector> nearest;
     PairOf<DoubleVector> moved;  // what is left of y beside the nearest double, and four bounds more
@@ -185,15 +186,13 @@ struct QuickFloat64 {
 template <class Bounds>
 struct QuickTier<TurnFloat64<Bounds>> {
   static constexpr bool exists = true;
-  using First = QuickFloat64;
-  using Second = void;
+  using Quick = QuickFloat64;
 };
 
 template <class Bounds>
 struct FastTier<TurnFloat64<Bounds>> {
   static constexpr bool exists = true;
-  using First = FourOperations<double>;
-  using Second = void;
+  using Quick = FourOperations<double>;
 };
 
 #endif

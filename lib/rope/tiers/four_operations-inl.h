@@ -71,6 +71,7 @@ struct FourOperations {
   using DE = hn::RebindToUnsigned<DN>;
   using Element = hn::TFromD<DE>;
   using Begun = PairOf<hn::Vec<DN>>;
+  static constexpr bool defers = false;
 
   template <class Row>
   explicit HWY_INLINE FourOperations(const Row&) {}

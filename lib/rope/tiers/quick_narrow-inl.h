@@ -1,12 +1,13 @@
 // The quick tier of float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that
 // is compiled once per target.
 //
-//   1. A vector of elements is widened to two of floats, each turned in float by entries in two parts.
-//   2. float16 demotes them; bfloat16 adds half a place to their bits and keeps the upper halves.
-//   3. A vector is kept where every float is some places away from a tie, the two y of each pair are not too far apart,
-//      the errors being measured by their norm, and all are normal and finite.
-//   4. A float16 vector that is left open is turned again in double, whose errors are far smaller; what is still open,
-//      and bfloat16's, is narrow-inl.h's.
+//   1. Elements are widened to float and turned there, by a cosine of one float and a sine of two, whose first part has
+//      so few bits that its product with an element is exact.
+//   2. The bits of each float that the type drops tell how far it is from a tie. All pairs of a vector pass where none
+//      is near to one, and where neither y is too small, too large or too small beside the other.
+//   3. Where a vector of float16 does not pass, the pairs around those that did not are turned in double, from whose
+//      bits the same is told. bfloat16, a vector of which fails five times more rarely, leaves it to the kernel.
+//   4. What is left over is rounded with both ends of the bound (narrow-inl.h).
 //
 // docs/proofs/rope.md, steps 9, 10 and 12 to 14, has the certificate.
 
@@ -19,7 +20,9 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "lib/rope/tiers/narrow-inl.h"
 
@@ -28,29 +31,30 @@ namespace sextant::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
-enum class Arithmetic { in_float, in_double };
-
-/// The limits of the certificate (docs/proofs/rope.md, steps 12 to 14): ratio, least and most in the bits of elements.
-/// Values from `below` places below a tie on, `width` of them, are left open.
-template <Dtype dtype, Arithmetic arithmetic>
+/// The limits of the certificate in float (docs/proofs/rope.md, steps 12 and 14): ratio, least and most in the bits of
+/// elements. Values from `below` places below a tie on, `width` of them, are left open.
+template <Dtype dtype>
 struct QuickLimits;
 template <>
-struct QuickLimits<Dtype::float16, Arithmetic::in_float> {
+struct QuickLimits<Dtype::float16> {
   static constexpr std::uint16_t cut = 13, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 11 << 10,
                                  least = 1 << 10, most = 0x7BFF;
 };
 template <>
-struct QuickLimits<Dtype::float16, Arithmetic::in_double> {
-  static constexpr std::uint16_t cut = 13, below = 0, width = 1, ratio = 20 << 10, least = 1 << 10, most = 0x7BFF;
-};
-template <>
-struct QuickLimits<Dtype::bfloat16, Arithmetic::in_float> {
+struct QuickLimits<Dtype::bfloat16> {
   static constexpr std::uint16_t cut = 16, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 14 << 7,
                                  least = 27 << 7, most = 227 << 7;
 };
 
+/// The limits of the certificate of float16 in double (step 13).
+struct DoubleLimits {
+  static constexpr int cut = 42;
+  static constexpr std::uint64_t units = 1 << 24;
+  static constexpr double ratio = 0x1p16, least = 0x1p-14, most = 65504;
+};
+
 /// 16-bit elements, two vectors of floats at a time.
-template <class Type, Arithmetic arithmetic>
+template <class Type>
 struct QuickNarrow {
   using Element = std::uint16_t;
   using DF = hn::CappedTag<float, 16>;
@@ -59,10 +63,16 @@ struct QuickNarrow {
   using Floats = hn::Vec<DF>;
   using Elements = hn::Vec<DE>;
   using Pairs = PairOf<Floats>;
+  using Limits = QuickLimits<Type::dtype>;
   static constexpr bool is_float16 = Type::dtype == Dtype::float16;
+  static constexpr bool defers = is_float16;
 
   template <class Bounds>
-  explicit HWY_INLINE QuickNarrow(const NarrowRow<Bounds>&) {}
+  explicit HWY_INLINE QuickNarrow(const NarrowRow<Bounds>&)
+      : width(hn::Set(DE(), Limits::width)),
+        ratio(hn::Set(DE(), Limits::ratio)),
+        first_inside(hn::Set(DE(), Limits::least + 1)),
+        most(hn::Set(DE(), is_float16 ? Limits::most : Limits::most - Limits::ratio - Limits::least - 1)) {}
 
   // Half of the elements: for float16 those in the lower and upper half of the vector, for bfloat16 the even and the
   // odd ones.
@@ -95,7 +105,6 @@ struct QuickNarrow {
   // depends on them.
   template <Rounding rounding>
   static HWY_INLINE Floats Moved(Floats y) {
-    using Limits = QuickLimits<Dtype::bfloat16, Arithmetic::in_float>;
     return hn::BitCast(DF(), hn::Add(hn::BitCast(DU(), y),
                                      hn::Set(DU(), 0x8000 + (rounding == Rounding::certified ? Limits::below : 0))));
   }
@@ -105,7 +114,6 @@ struct QuickNarrow {
   static HWY_INLINE Elements FromTie(Floats y, Floats other) {
     const DE de;
     if constexpr (!is_float16) return hn::Min(hn::BitCast(de, y), hn::BitCast(de, other));
-    using Limits = QuickLimits<Type::dtype, arithmetic>;
     const auto lower_words = hn::ConcatEven(de, hn::BitCast(de, other), hn::BitCast(de, y));
     const auto moved =
         hn::Add(lower_words, hn::Set(de, static_cast<Element>(Limits::below - (1 << (Limits::cut - 1)))));
@@ -115,7 +123,6 @@ struct QuickNarrow {
   // Not 0 where the smaller is not above `least` or the larger is above `most`. For bfloat16 in one: a smaller one up
   // to most - ratio will do.
   static HWY_INLINE Elements Outside(Elements smaller, Elements larger) {
-    using Limits = QuickLimits<Type::dtype, arithmetic>;
     const DE de;
     if constexpr (is_float16) {
       return hn::Or(hn::SaturatedSub(hn::Set(de, Limits::least + 1), smaller),
@@ -125,18 +132,28 @@ struct QuickNarrow {
                             hn::Set(de, Limits::most - Limits::ratio - Limits::least - 1));
   }
 
-  static HWY_INLINE bool Certain(Elements from_tie, Elements y0, Elements y1) {
-    using Limits = QuickLimits<Type::dtype, arithmetic>;
+  // Where no limit is passed by either of a pair, given the distances from a tie as FromTie has them.
+  HWY_INLINE hn::Mask<DE> Certain(Elements from_tie, Elements y0, Elements y1) const {
     const DE de;
     const auto magnitude = hn::Set(de, 0x7FFF);
     y0 = hn::And(y0, magnitude);
     y1 = hn::And(y1, magnitude);
     const auto smaller = hn::Min(y0, y1);
     const auto larger = hn::Max(y0, y1);
+#if HWY_TARGET <= HWY_AVX3
+    // Each comparison is masked by those before it.
+    const auto at_most = [](__mmask32 before, Elements value, Elements limit)
+                             HWY_ATTR { return _mm512_mask_cmple_epu16_mask(before, value.raw, limit.raw); };
+    const __mmask32 clear = _mm512_cmpge_epu16_mask(from_tie.raw, width.raw);
+    const __mmask32 near = at_most(clear, hn::Sub(larger, smaller), ratio);
+    if constexpr (is_float16) return {at_most(at_most(near, larger, most), first_inside, smaller)};
+    return {at_most(near, hn::Sub(smaller, first_inside), most)};
+#else
     // Not 0 where a limit is passed.
     const auto near_tie = hn::SaturatedSub(hn::Set(de, Limits::width), from_tie);
     const auto apart = hn::SaturatedSub(hn::Sub(larger, smaller), hn::Set(de, Limits::ratio));
-    return hn::AllTrue(de, hn::Eq(hn::Or(hn::Or(near_tie, apart), Outside(smaller, larger)), hn::Zero(de)));
+    return hn::Eq(hn::Or(hn::Or(near_tie, apart), Outside(smaller, larger)), hn::Zero(de));
+#endif
   }
 
   // Whether a pair of x fills 32 bits: both words of it are first halves of the one vector or second halves of the
@@ -171,22 +188,9 @@ struct QuickNarrow {
     }
   }
 
-  template <class Bounds>
-  static HWY_INLINE Pairs TurnedInDouble(const NarrowRow<Bounds>& row, std::size_t i, Floats x0, Floats x1) {
-    const Doubles d;
-    const hn::Rebind<float, Doubles> df;
-    const std::size_t half = hn::Lanes(d);
-    const auto earlier = Turned(hn::PromoteTo(d, hn::LowerHalf(df, x0)), hn::PromoteTo(d, hn::LowerHalf(df, x1)),
-                                hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
-    const auto later = Turned(hn::PromoteTo(d, hn::UpperHalf(df, x0)), hn::PromoteTo(d, hn::UpperHalf(df, x1)),
-                              hn::Load(d, row.cos + i + half), hn::Load(d, row.sin + i + half));
-    return {Joined(later.first, earlier.first), Joined(later.second, earlier.second)};
-  }
-
   template <Rounding rounding, class Bounds>
   static HWY_INLINE Pairs TurnHalf(const NarrowRow<Bounds>& row, std::size_t i, Floats x0, Floats x1) {
     const DF df;
-    if constexpr (arithmetic == Arithmetic::in_double) return TurnedInDouble(row, i, x0, x1);
     const auto c = hn::Load(df, row.cos_head + i);
     const auto s = hn::Load(df, row.sin_head + i);
     if constexpr (rounding == Rounding::fast) return Turned(x0, x1, c, s);
@@ -198,64 +202,144 @@ struct QuickNarrow {
     return {hn::MulAdd(x0, c_tail, first), hn::MulAdd(x1, c_tail, second)};
   }
 
+  // One level of vectors: GCC writes nested ones to memory that it never reads.
+  struct Begun {
+    Floats a_first;
+    Floats a_second;
+    Floats b_first;
+    Floats b_second;
+  };
+
+  template <Rounding rounding, Pairing in, Pairing out, class Bounds>
+  HWY_INLINE Begun Begin(const NarrowRow<Bounds>& row, std::size_t i, const Element* x0, const Element* x1) const {
+    const std::size_t lanes = hn::Lanes(DF());
+    const auto begun = [](const Pairs& a, const Pairs& b) HWY_ATTR {
+      return Begun{a.first, a.second, b.first, b.second};
+    };
+    if constexpr (is_float16 && in == Pairing::half) {
+      const auto widened = [](const Element* x)
+                               HWY_ATTR { return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x)); };
+      return begun(TurnHalf<rounding>(row, i, widened(x0), widened(x1)),
+                   TurnHalf<rounding>(row, i + lanes, widened(x0 + lanes), widened(x1 + lanes)));
+    }
+    const auto x = Load<in, out>(x0, x1);
+    return begun(
+        TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
+        TurnHalf<rounding>(row, i + lanes, whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first),
+                           SecondHalf(x.second)));
+  }
+
+  template <Rounding rounding>
+  static HWY_INLINE Begun Prepared(const Begun& y) {
+    if constexpr (is_float16) return y;
+    return {Moved<rounding>(y.a_first), Moved<rounding>(y.a_second), Moved<rounding>(y.b_first),
+            Moved<rounding>(y.b_second)};
+  }
+
+  static HWY_INLINE Elements Rounded(Floats a, Floats b) {
+    if constexpr (is_float16) return hn::Combine(DE(), Demoted(b), Demoted(a));
+    return Uppers(a, b);
+  }
+
+  HWY_INLINE hn::Mask<DE> Certain(const Begun& y, Elements first, Elements second) const {
+    return Certain(hn::Min(FromTie(y.a_first, y.b_first), FromTie(y.a_second, y.b_second)), first, second);
+  }
+
   template <Rounding rounding, Pairing in, Pairing out, Caching caching>
-  static HWY_INLINE bool Finish(const Pairs& a, const Pairs& b, Elements first, Elements second, Element* y0,
-                                Element* y1) {
+  HWY_INLINE bool End(const Begun& begun, Element* y0, Element* y1) const {
+    const Begun y = Prepared<rounding>(begun);
+    const Elements first = Rounded(y.a_first, y.b_first);
+    const Elements second = Rounded(y.a_second, y.b_second);
     if constexpr (rounding == Rounding::certified) {
-      const auto from_tie = hn::Min(FromTie(a.first, b.first), FromTie(a.second, b.second));
-      if (HWY_UNLIKELY(!Certain(from_tie, first, second))) return false;
+      if (HWY_UNLIKELY(!hn::AllTrue(DE(), Certain(y, first, second)))) return false;
     }
     Store<in, out, caching>(first, second, y0, y1);
     return true;
   }
 
-  struct Begun {
-    Pairs a;
-    Pairs b;
-  };
-
-  template <Rounding rounding, Pairing in, Pairing out, class Bounds>
-  HWY_INLINE Begun Begin(const NarrowRow<Bounds>& row, std::size_t i, const Element* x0, const Element* x1) const {
-    if constexpr (is_float16 && in == Pairing::half) {
-      const std::size_t lanes = hn::Lanes(DF());
-      const auto widened = [](const Element* x)
-                               HWY_ATTR { return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x)); };
-      return {TurnHalf<rounding>(row, i, widened(x0), widened(x1)),
-              TurnHalf<rounding>(row, i + lanes, widened(x0 + lanes), widened(x1 + lanes))};
-    }
-    const auto x = Load<in, out>(x0, x1);
-    return {TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
-            TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first),
-                               SecondHalf(x.second))};
+  /// Writes the elements whether they are certain or not; a bit for each pair that is not.
+  template <Pairing in, Pairing out, Caching caching>
+  HWY_INLINE std::uint64_t Put(const Begun& y, Element* y0, Element* y1) const {
+    const Elements first = Rounded(y.a_first, y.b_first);
+    const Elements second = Rounded(y.a_second, y.b_second);
+    const auto certain = Certain(y, first, second);
+    Store<in, out, caching>(first, second, y0, y1);
+#if HWY_TARGET <= HWY_AVX3
+    return std::uint64_t{0xFFFFFFFF} ^ certain.raw;
+#else
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(DE(), hn::Not(certain), bits);
+    std::uint64_t open = 0;
+    std::memcpy(&open, bits, sizeof open);
+    return open;
+#endif
   }
 
-  template <Rounding rounding, Pairing in, Pairing out, Caching caching>
-  HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
-    const auto& [a, b] = y;
-    if constexpr (is_float16) {
-      const auto first = hn::Combine(DE(), Demoted(b.first), Demoted(a.first));
-      const auto second = hn::Combine(DE(), Demoted(b.second), Demoted(a.second));
-      return Finish<rounding, in, out, caching>(a, b, first, second, y0, y1);
-    } else {
-      const Pairs c{Moved<rounding>(a.first), Moved<rounding>(a.second)};
-      const Pairs d{Moved<rounding>(b.first), Moved<rounding>(b.second)};
-      return Finish<rounding, in, out, caching>(c, d, Uppers(c.first, d.first), Uppers(c.second, d.second), y0, y1);
-    }
+  // As many pairs as there are doubles in a vector, turned there: float16 elements, where all of them are certain.
+  template <Pairing in, Pairing out, class Bounds>
+  static HWY_INLINE bool TurnInDouble(const NarrowRow<Bounds>& row, std::size_t i, const Element* x0, const Element* x1,
+                                      Element* y0, Element* y1) {
+    using Limits = DoubleLimits;
+    const Doubles d;
+    const hn::RebindToUnsigned<Doubles> du;
+    const hn::Rebind<float, Doubles> df;
+    const hn::Rebind<std::int32_t, Doubles> di;
+    const hn::Rebind<Element, Doubles> de;
+    const auto widened = [&](hn::Vec<decltype(de)> x)
+                             HWY_ATTR { return hn::PromoteTo(d, WidenedToFloat(Float16(), df, x)); };
+    const auto x = LoadPairs<in>(de, x0, x1);
+    const auto y = Turned(widened(x.first), widened(x.second), hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
+    constexpr std::uint64_t dropped = (std::uint64_t{1} << Limits::cut) - 1;
+    const auto clear = hn::Set(du, dropped & ~(2 * Limits::units - 1));
+    const auto half = hn::Set(du, std::uint64_t{1} << (Limits::cut - 1));
+    // What is kept once half a place is added is the rounded value, but for ties.
+    const auto moved = [&](DoubleVector value) HWY_ATTR { return hn::Add(hn::BitCast(du, value), half); };
+    const auto kept = [&](hn::Vec<decltype(du)> value) HWY_ATTR {
+      const auto number = NearestFloat(d, hn::BitCast(d, hn::AndNot(hn::Set(du, dropped), value)));
+      return hn::DemoteTo(de, hn::BitCast(di, Float16Bits(df, number)));
+    };
+    const auto is_clear = [&](hn::Vec<decltype(du)> value) HWY_ATTR {
+      return hn::Ne(hn::And(hn::Add(value, hn::Set(du, Limits::units)), clear), hn::Zero(du));
+    };
+    const auto first = moved(y.first);
+    const auto second = moved(y.second);
+    const auto size0 = hn::Abs(y.first);
+    const auto size1 = hn::Abs(y.second);
+    const auto larger = hn::Max(size0, size1);
+    const auto least = hn::Set(d, -Limits::ratio * Limits::least);
+    const auto comparable = hn::Gt(hn::MulAdd(hn::Min(size0, size1), hn::Set(d, Limits::ratio), least), larger);
+    const auto inside = hn::And(comparable, hn::Le(larger, hn::Set(d, Limits::most)));
+    if (!hn::AllTrue(d, hn::And(inside, hn::RebindMask(d, hn::And(is_clear(first), is_clear(second)))))) return false;
+    StorePairs<out>(de, {kept(first), kept(second)}, y0, y1);
+    return true;
   }
+
+  /// Turns the pairs again that Put has left open, and those around; false where that is not enough.
+  template <Pairing in, Pairing out, class Bounds>
+  static HWY_INLINE bool Mend(const NarrowRow<Bounds>& row, std::size_t i, std::uint64_t open, const Element* x0,
+                              const Element* x1, Element* y0, Element* y1) {
+    const std::size_t group = hn::Lanes(Doubles());
+    while (open != 0) {
+      const std::size_t at = static_cast<std::size_t>(std::countr_zero(open)) / group * group;
+      if (!TurnInDouble<in, out>(row, i + at, x0 + channel_step<in> * at, x1 + at, y0 + channel_step<out> * at,
+                                 y1 + at))
+        return false;
+      open &= ~(((std::uint64_t{1} << group) - 1) << at);
+    }
+    return true;
+  }
+
+ private:
+  Elements width;
+  Elements ratio;
+  Elements first_inside;
+  Elements most;
 };
 
-template <class Bounds>
-struct QuickTier<TurnNarrow<BFloat16, Bounds>> {
+template <class Type, class Bounds>
+struct QuickTier<TurnNarrow<Type, Bounds>> {
   static constexpr bool exists = true;
-  using First = QuickNarrow<BFloat16, Arithmetic::in_float>;
-  using Second = void;
-};
-
-template <class Bounds>
-struct QuickTier<TurnNarrow<Float16, Bounds>> {
-  static constexpr bool exists = true;
-  using First = QuickNarrow<Float16, Arithmetic::in_float>;
-  using Second = QuickNarrow<Float16, Arithmetic::in_double>;
+  using Quick = QuickNarrow<Type>;
 };
 
 #endif
