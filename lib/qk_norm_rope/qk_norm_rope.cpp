@@ -67,9 +67,8 @@ class HeadTurner {
 
   void take_token(const RowTables& tables, std::int64_t token) { tables.read(token, cos_, sin_); }
 
-  void turn(Dtype dtype, const std::byte* x, std::byte* y) {
-    const std::size_t width = size_of(dtype);
-    for (std::size_t i = 0; i < from_.size(); ++i) from_[i] = load(dtype, x + i * width);
+  void turn(Dtype dtype, const std::byte* x, Dtype y_dtype, std::byte* y) {
+    for (std::size_t i = 0; i < from_.size(); ++i) from_[i] = load(dtype, x + i * size_of(dtype));
     normalize();
     for (std::size_t pair = 0; pair < cos_.size(); ++pair) {
       const double first = from_[static_cast<std::size_t>(input_[pair].first)];
@@ -80,7 +79,7 @@ class HeadTurner {
     }
     for (const Passthrough& channel : passthrough_)
       to_[static_cast<std::size_t>(channel.output)] = from_[static_cast<std::size_t>(channel.input)];
-    for (std::size_t i = 0; i < to_.size(); ++i) store(dtype, to_[i], y + i * width);
+    for (std::size_t i = 0; i < to_.size(); ++i) store(y_dtype, to_[i], y + i * size_of(y_dtype));
   }
 
  private:
@@ -117,7 +116,7 @@ QkNormRopeEncoder::QkNormRopeEncoder(const QkNormRope& encoding) : encoding_(che
 void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions,
                               const Heads& y) const {
   const std::int64_t head_dim = encoding_.rope.head_dim;
-  const VectorCall call = check_vectors(encoder, head_dim, 1, x, positions, y);
+  const VectorCall call = check_vectors(encoder, head_dim, 1, x, positions, y, ResultDtype::any_floating);
   check_tensor(encoder, "weight", weight, {head_dim});
   if (weight.dtype != x.dtype)
     throw std::invalid_argument(std::string(encoder) + ": the weight is of another dtype than x");
@@ -138,7 +137,8 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
       for (std::int64_t token = block * tokens_together; token < last; ++token) {
         turner.take_token(tables, token);
         for (std::int64_t head = 0; head < x.heads; ++head)
-          turner.turn(x.dtype, x.data + head_start(x, row, token, head), y.data + head_start(y, row, token, head));
+          turner.turn(x.dtype, x.data + head_start(x, row, token, head), y.dtype,
+                      y.data + head_start(y, row, token, head));
       }
     });
   }

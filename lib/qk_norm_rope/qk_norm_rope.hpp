@@ -13,9 +13,9 @@ namespace sextant {
 /// The norm of queries and keys and then their rotation, as lib/spec/qk_norm_rope.hpp states it. Const: one encoder may
 /// serve any number of threads.
 ///
-/// float32, float16 and bfloat16 are formed in double and rounded once: each component is within 0.51 ULP of its turned
-/// pair's norm, a channel that does not turn within 0.51 ULP of itself. float64 is within exact-angle's bound
-/// (docs/proofs/accuracy-classes.md, step 27). Heads with a NaN or an infinity become what IEEE 754 arithmetic makes of
+/// Results in float32, float16 and bfloat16 are formed in double and rounded once, whatever x is: each component is
+/// within 0.51 ULP of its turned pair's norm, a channel that does not turn within 0.51 ULP of itself. float64 is within
+/// exact-angle's bound (docs/proofs/accuracy-classes.md, step 27). Heads with a NaN or an infinity become what IEEE 754 arithmetic makes of
 /// the formula; other heads do not see them.
 class QkNormRopeEncoder {
  public:
@@ -23,7 +23,7 @@ class QkNormRopeEncoder {
   explicit QkNormRopeEncoder(const QkNormRope& encoding);
 
   /// Normalizes and turns every head of `x`, queries or keys, into `y`, which is x itself (the same data and strides:
-  /// in place) or apart from it. `weight` is [head_dim] of x's dtype, `positions` [batch, tokens] row-major. The
+  /// in place) or apart from it, say slots of a cache of keys. y may be of any floating dtype where it is apart. `weight` is [head_dim] of x's dtype, `positions` [batch, tokens] row-major. The
   /// channels of a float64 head lie below 2^500.
   /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, and for a weight of another shape
   /// or dtype, with nothing written.

@@ -168,5 +168,32 @@ TEST(QkNormRopeEncoder, EmptyCallsAreEmpty) {
   }
 }
 
+// The double that is formed is the same whatever the result's dtype: it is rounded once.
+TEST(QkNormRopeEncoder, ResultsOfAnotherDtypeAreTheSameDoublesRoundedOnce) {
+  for (const char* spec : specs) {
+    const QkNormRope encoding = encoding_of(spec);
+    const QkNormRopeEncoder encoder(encoding);
+    const std::vector<std::int64_t> positions{0, 1, 77, 130000};
+    for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+      const Tensor x = drawn(dtype, {1, 4, 3, 16}, 3);
+      const Tensor weight = drawn(dtype, {16}, 1);
+      Tensor wide = Tensor::zeros(Dtype::float64, x.shape);
+      encoder.apply(heads_of(x), weight, positions, heads_of(wide));
+      for (const Dtype result : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+        Tensor y = Tensor::zeros(result, {1, 8, 3, 16});  // every other slot
+        Heads slots = heads_of(y);
+        slots.tokens = 4;
+        slots.token_stride *= 2;
+        encoder.apply(heads_of(x), weight, positions, slots);
+        for (std::int64_t i = 0; i < y.elements(); ++i) {
+          const std::int64_t token = i / 48;
+          const double expected = token % 2 == 0 ? round_to(result, wide.at(token / 2 * 48 + i % 48)) : 0;
+          ASSERT_EQ(y.at(i), expected) << spec << ' ' << name_of(dtype) << " to " << name_of(result);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sextant::qk_norm_rope_test

@@ -109,12 +109,13 @@ void check_number(const Refusal& refuse, std::int64_t axes, const ConstHeads& x,
 }  // namespace
 
 VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::int64_t axes, const ConstHeads& x,
-                         std::span<const std::int64_t> positions, const Heads& y) {
+                         std::span<const std::int64_t> positions, const Heads& y, ResultDtype result) {
   const Refusal refuse(encoder);
   const std::int64_t x_bytes = check_view(refuse, x, "x");
   const std::int64_t y_bytes = check_view(refuse, y, "y");
   if (x.head_dim != head_dim) refuse("x", fmt::format("head_dim is {}, that of the encoding {}", x.head_dim, head_dim));
-  if (y.dtype != x.dtype) refuse("y", fmt::format("dtype is {}, that of x {}", name_of(y.dtype), name_of(x.dtype)));
+  if (result == ResultDtype::that_of_x && y.dtype != x.dtype)
+    refuse("y", fmt::format("dtype is {}, that of x {}", name_of(y.dtype), name_of(x.dtype)));
   if (y.batch != x.batch || y.tokens != x.tokens || y.heads != x.heads || y.head_dim != x.head_dim) {
     refuse("y", fmt::format("extents are [{}, {}, {}, {}], those of x [{}, {}, {}, {}]", y.batch, y.tokens, y.heads,
                             y.head_dim, x.batch, x.tokens, x.heads, x.head_dim));
@@ -123,8 +124,9 @@ VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::i
   const std::int64_t length = check_positions(refuse, positions);
   if (x_bytes == 0) return {length, 0, false};
   check_distinct(refuse, y, "y");
-  const bool in_place = same_place(x, y);
-  if (!in_place && overlap(x.data, x_bytes, y.data, y_bytes)) refuse("y", "partly overlaps x");
+  const bool in_place = x.dtype == y.dtype && same_place(x, y);
+  if (!in_place && overlap(x.data, x_bytes, y.data, y_bytes))
+    refuse("y", x.dtype == y.dtype ? "partly overlaps x" : "overlaps x, which has another dtype");
   return {length, x.batch * x.tokens * x.heads * x.head_dim, in_place};
 }
 

@@ -239,7 +239,9 @@ TEST(RopeMemory, RefusesByName) {
   expect(refusal(good, changed([](Heads& y) { y.data += 4; }), positions), "y: partly overlaps x");
   expect(refusal(good, changed([](Heads& y) { y.head_stride = 3; }), positions),
          "y: its strides make two elements one");
-  expect(refusal(good, changed([](Heads& y) { y.dtype = Dtype::float16; }), positions), "y: dtype");
+  expect(refusal(good, changed([](Heads& y) { y.dtype = Dtype::float16; }), positions),
+         "y: overlaps x, which has another dtype");
+  expect(refusal(good, changed([](Heads& y) { y.dtype = Dtype::int64; }), positions), "y: dtype int64");
   expect(refusal(good, changed([](Heads& y) { y.heads = 1; }), positions), "y: extents");
   expect(refusal(changed([](Heads& x) { x.dtype = Dtype::int64; }), good, positions), "x: dtype int64");
   expect(refusal(changed([](Heads& x) { x.head_dim = 6; }), good, positions), "x: head_dim is 6");

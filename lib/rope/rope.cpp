@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "lib/rope/call.hpp"
+#include "lib/rope/cast.hpp"
 #include "lib/rope/job.hpp"
 #include "lib/rope/plan.hpp"
 #include "lib/rope/standing.hpp"
@@ -19,7 +20,9 @@ void turn_at_length(const RopePlans& plans, std::int64_t length, const RopePass&
   std::optional<RopePlan> own;
   const RopePlan& plan = plans.for_length(length, own);
   const bool ordinary = plan.factor.high >= 0x1p-20 && plan.factor.high <= 0x1p20;
-  const RopeJob job(PairTurns(plan), plan.encoding, pass, ordinary ? rounding : Rounding::certified, x, positions, y);
+  if (!ordinary) rounding = Rounding::certified;
+  if (x.dtype != y.dtype) return turn_and_round(plan, pass, rounding, x, positions, y);
+  const RopeJob job(PairTurns(plan), plan.encoding, pass, rounding, x, positions, y);
   share(job.units(), x.batch * x.tokens * x.heads * x.head_dim,
         [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
 }
@@ -32,10 +35,11 @@ HeadsOf<Bytes> batch_row(HeadsOf<Bytes> heads, std::int64_t row) {
 }
 
 void turn(const RopePlans& plans, const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions,
-          const Heads& y, Rounding rounding) {
-  const VectorCall call = check_vectors(encoder, plans.encoding().head_dim, 1, x, positions, y);
+          const Heads& y, Rounding rounding, ResultDtype result = ResultDtype::that_of_x) {
+  const VectorCall call = check_vectors(encoder, plans.encoding().head_dim, 1, x, positions, y, result);
   if (call.elements == 0) return;
-  if (pairs(plans.encoding()) == 0) return carry(plans.encoding(), pass, x, y);
+  if (pairs(plans.encoding()) == 0)
+    return x.dtype == y.dtype ? carry(plans.encoding(), pass, x, y) : carry_and_round(plans.encoding(), pass, x, y);
   const RopeScaling& scaling = plans.encoding().rope_scaling;
   const bool alike = length_scope(scaling) == LengthScope::call || call.length <= *length_limit(scaling);
   if (alike || x.batch == 1) return turn_at_length(plans, call.length, pass, x, positions, y, rounding);
@@ -61,7 +65,7 @@ const Rope& RopeEncoder::encoding() const { return plans_->encoding(); }
 
 void RopeEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
                         Rounding rounding) const {
-  turn(*plans_, forward_pass(encoding()), x, positions, y, rounding);
+  turn(*plans_, forward_pass(encoding()), x, positions, y, rounding, ResultDtype::any_floating);
 }
 
 void RopeEncoder::apply(const Heads& x, std::span<const std::int64_t> positions, Rounding rounding) const {

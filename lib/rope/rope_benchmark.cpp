@@ -47,6 +47,23 @@ void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Hea
                    }});
 }
 
+// Float32 keys into the slots of a cache of 16 bits, beside scaling the keys in place: 6 bytes an element where that has
+// 8.
+void register_cast(Dtype dtype, Pairing pairing) {
+  const HeadsShape shape = beyond_cache;
+  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * sizeof(float);
+  register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
+                       std::string(name_of(dtype)) + "_of_float32/certified/" + shape.text(),
+                   Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
+                     fill_ordinarily(Dtype::float32, memory.first(bytes));
+                     const Heads x = shape.view(Dtype::float32, memory.data());
+                     auto cache = std::make_shared<std::vector<CacheLine>>(bytes / 2 / sizeof(CacheLine));
+                     const Heads slots = shape.view(dtype, reinterpret_cast<std::byte*>(cache->data()));
+                     return [encoder = RopeEncoder(encoding_of(shape, pairing)), positions = consecutive(shape.tokens),
+                             x, slots, cache] { encoder.apply(read_only(x), positions, slots); };
+                   }});
+}
+
 // cos and sin of a token, float32 angles by the library: what peers share.
 struct PlainRow {
   std::vector<float> cos;
@@ -96,6 +113,7 @@ const bool registered = [] {
     for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
       register_encoder(dtype, pairing, Rounding::fast, within_l2);
     }
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) register_cast(dtype, pairing);
   }
   register_peer("scalar", [](float* x, const PlainRow& row, std::int64_t pairs) {
     for (std::int64_t i = 0; i < pairs; ++i) {

@@ -97,17 +97,34 @@ TEST_P(RopeSweepOn, LayoutsAndRulesHaveThePublishedDigests) {
       {"proportional", R"("head_dim":48,"rotary_dim":20,"rope_scaling":{"rope_type":"proportional","factor":3})"}};
   std::vector<std::int64_t> positions(64);
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i) * 1031;
+  struct OfDtype {
+    std::string name;
+    std::string of_dtype;
+    std::string digest;
+  };
+  std::vector<OfDtype> of_dtypes;
   Digests computed;
   for (const Case& entry : cases) {
     const Rope encoding = rope_of(entry.fields);
     const RopeEncoder encoder(encoding);
+    // x has the same numbers in every dtype, so that y is that of its own dtype whatever x is in.
     for (const Dtype dtype : floating_dtypes) {
       Tensor x = Tensor::zeros(dtype, {1, std::ssize(positions), 3, encoding.head_dim});
       for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>(i * 61 % 127 - 63) / 64);
-      computed[std::string(name_of(dtype)) + " " + entry.name] =
-          digest_on_threads([&] { return encoder.rotate(x, positions); });
+      for (const Dtype result : floating_dtypes) {
+        const std::string digest = digest_on_threads([&] {
+          Tensor y = Tensor::zeros(result, x.shape);
+          if (result != dtype) encoder.apply(read_only(heads_of(x)), positions, heads_of(y));
+          return result == dtype ? encoder.rotate(x, positions) : y;
+        });
+        const std::string name = std::string(name_of(result)) + " " + entry.name;
+        if (result == dtype) computed[name] = digest;
+        of_dtypes.push_back({name, std::string(name_of(dtype)), digest});
+      }
     }
   }
+  for (const auto& [name, of_dtype, digest] : of_dtypes)
+    EXPECT_EQ(digest, computed[name]) << name << " of " << of_dtype;
   expect_published("rope", computed);
 }
 
