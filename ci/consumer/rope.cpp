@@ -1,4 +1,5 @@
-// Rotates queries in place, in memory of [tokens, heads, head_dim], as inference does.
+// Rotates queries in place, in memory of [tokens, heads, head_dim], and keys into the slots of a cache in bfloat16, as
+// inference does.
 
 #include <sextant/rope.hpp>
 
@@ -29,5 +30,25 @@ int main() {
   encoder.apply(view, positions);
   expect(queries[0] == 1 && queries[1] == 0, "position 0 turns nothing");
   expect(queries[4] == 0.5403023059F && queries[5] == 0.8414709848F, "position 1 turns the first pair by one radian");
+
+  // Slots 3 and 4 of a cache of eight.
+  const std::vector<float> keys{1, 0, 1, 0, 1, 0, 1, 0};
+  std::vector<std::uint16_t> cache(8 * heads * head_dim, 0xFFFF);
+  const sextant::ConstHeads new_keys{sextant::Dtype::float32,
+                                     reinterpret_cast<const std::byte*>(keys.data()),
+                                     /*batch=*/1,
+                                     tokens,
+                                     heads,
+                                     head_dim,
+                                     /*batch_stride=*/0,
+                                     /*token_stride=*/heads * head_dim,
+                                     /*head_stride=*/head_dim};
+  sextant::Heads slots = view;
+  slots.dtype = sextant::Dtype::bfloat16;
+  slots.data = reinterpret_cast<std::byte*>(cache.data() + 3 * heads * head_dim);
+  encoder.apply(new_keys, positions, slots);
+  expect(cache[12] == 0x3F80 && cache[13] == 0, "position 0 turns nothing here either");
+  expect(cache[16] == 0x3F0A && cache[17] == 0x3F57, "cos 1 and sin 1 in bfloat16");
+  expect(cache[11] == 0xFFFF && cache[20] == 0xFFFF, "other slots are as they were");
   return failures();
 }

@@ -15,16 +15,17 @@ namespace sextant {
 ///
 /// Results in float32, float16 and bfloat16 are formed in double and rounded once, whatever x is: each component is
 /// within 0.51 ULP of its turned pair's norm, a channel that does not turn within 0.51 ULP of itself. float64 is within
-/// exact-angle's bound (docs/proofs/accuracy-classes.md, step 27). Heads with a NaN or an infinity become what IEEE 754 arithmetic makes of
-/// the formula; other heads do not see them.
+/// exact-angle's bound (docs/proofs/accuracy-classes.md, step 27). Heads with a NaN or an infinity become what IEEE 754
+/// arithmetic makes of the formula; other heads do not see them.
 class QkNormRopeEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET is wrong.
   explicit QkNormRopeEncoder(const QkNormRope& encoding);
 
   /// Normalizes and turns every head of `x`, queries or keys, into `y`, which is x itself (the same data and strides:
-  /// in place) or apart from it, say slots of a cache of keys. y may be of any floating dtype where it is apart. `weight` is [head_dim] of x's dtype, `positions` [batch, tokens] row-major. The
-  /// channels of a float64 head lie below 2^500.
+  /// in place) or apart from it, say slots of a cache of keys. y may be of any floating dtype where it is apart.
+  /// `weight` is [head_dim] of x's dtype, `positions` [batch, tokens] row-major. The channels of a float64 head lie
+  /// below 2^500.
   /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, and for a weight of another shape
   /// or dtype, with nothing written.
   void apply(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions, const Heads& y) const;

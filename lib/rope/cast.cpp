@@ -1,15 +1,17 @@
 // Vectors turned into another dtype than theirs.
 //
-//   1. The work is cut into blocks of tokens and heads that a second-level cache holds beside what else is there.
-//   2. A block is turned in the wider of the two dtypes, float32 at least, by the kernels of that dtype: into memory of
-//      our own, or where y is the wider one in y itself.
-//   3. The nearest value w of the wider dtype rounds to y's as the real number does unless w is a tie between two values
-//      of y's: between w and the number lies no other value of the wider dtype, and every tie is one.
-//   4. Pairs with a tie, one element in 2^13 or fewer, are settled in y's dtype from x (settle.hpp).
+//   1. Each unit of the work, a token's heads, is turned in the wider of the two dtypes, float32 at least, by the
+//      kernels of that dtype. What is not of it, x or y or both, lies in memory of the thread's own, which every unit
+//      takes anew: x is widened there, exactly, before the unit, y rounded from there after it.
+//   2. The nearest value w of the wider dtype rounds to y's as the real number does unless w is a tie between two
+//      values of y's: between w and the number lies no other value of the wider dtype, and every tie is one.
+//   3. Ties, one element in 2^13 or fewer, are settled in y's dtype from x (settle.hpp).
 //
 // docs/proofs/rope.md, step 23.
 
 #include "lib/rope/cast.hpp"
+
+#include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,185 +21,151 @@
 namespace sextant {
 namespace {
 
-constexpr std::int64_t block_bytes = std::int64_t{1} << 17;
-
 // That both are exact in.
 Dtype wide_dtype(Dtype x, Dtype y) {
   return x == Dtype::float64 || y == Dtype::float64 ? Dtype::float64 : Dtype::float32;
 }
 
-struct Range {
-  std::int64_t first;
-  std::int64_t count;
-};
-
-// Some tokens of one sequence, and some heads.
-struct Block {
-  std::int64_t batch;
-  Range tokens;
-  Range heads;
-};
-
-class Blocks {
- public:
-  Blocks(const ConstHeads& x, Dtype wide)
-      : x_(x),
-        heads_(heads_together(x, wide)),
-        tokens_(std::clamp<std::int64_t>(elements(wide) / (heads_ * x.head_dim), 1, x.tokens)) {}
-
-  std::int64_t count() const { return x_.batch * per_sequence(); }
-  std::int64_t most_elements() const { return tokens_ * heads_ * x_.head_dim; }
-
-  Block at(std::int64_t index) const {
-    const std::int64_t in_sequence = index % per_sequence();
-    const auto part = [](std::int64_t number, std::int64_t size, std::int64_t all) {
-      return Range{number * size, std::min(size, all - number * size)};
-    };
-    return {index / per_sequence(), part(in_sequence / head_parts(), tokens_, x_.tokens),
-            part(in_sequence % head_parts(), heads_, x_.heads)};
-  }
-
- private:
-  static std::int64_t elements(Dtype wide) { return block_bytes / static_cast<std::int64_t>(size_of(wide)); }
-  // A decoding step has few tokens: its heads are shared out too.
-  static std::int64_t heads_together(const ConstHeads& x, Dtype wide) {
-    const std::int64_t threads = threads_worth(x.batch * x.tokens * x.heads, x.batch * x.tokens * x.heads * x.head_dim);
-    const std::int64_t most = x.batch * x.tokens >= 4 * threads ? x.heads : (x.heads + threads - 1) / threads;
-    return std::clamp<std::int64_t>(elements(wide) / x.head_dim, 1, most);
-  }
-  std::int64_t head_parts() const { return (x_.heads + heads_ - 1) / heads_; }
-  std::int64_t per_sequence() const { return (x_.tokens + tokens_ - 1) / tokens_ * head_parts(); }
-
-  ConstHeads x_;
-  std::int64_t heads_;
-  std::int64_t tokens_;
-};
-
 template <class Bytes>
 Bytes* head_at(const HeadsOf<Bytes>& view, std::int64_t token, std::int64_t head) {
-  return view.data + static_cast<std::size_t>(token * view.token_stride + head * view.head_stride) * size_of(view.dtype);
-}
-
-template <class Bytes>
-HeadsOf<Bytes> part_of(const HeadsOf<Bytes>& view, const Block& block) {
-  HeadsOf<Bytes> part = view;
-  part.data += static_cast<std::size_t>(block.batch * view.batch_stride) * size_of(view.dtype);
-  part.data = head_at(part, block.tokens.first, block.heads.first);
-  part.batch = 1;
-  part.tokens = block.tokens.count;
-  part.heads = block.heads.count;
-  return part;
-}
-
-template <class Visit>
-void each_head_of(const ConstHeads& x, const Heads& y, Visit visit) {
-  for (std::int64_t token = 0; token < x.tokens; ++token) {
-    for (std::int64_t head = 0; head < x.heads; ++head)
-      visit(token, head, head_at(x, token, head), head_at(y, token, head));
-  }
+  const std::int64_t element =
+      token / view.tokens * view.batch_stride + token % view.tokens * view.token_stride + head * view.head_stride;
+  return view.data + element * static_cast<std::int64_t>(size_of(view.dtype));
 }
 
 void store_rounded(Dtype dtype, double value, std::byte* to) {
   store(dtype, std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, to);
 }
 
-// Exact, but for NaN, which becomes the canonical one.
-void widen(const ConstHeads& x, const Heads& y) {
-  each_head_of(x, y, [&](std::int64_t, std::int64_t, const std::byte* from, std::byte* to) {
-    for (std::int64_t i = 0; i < x.head_dim; ++i, from += size_of(x.dtype), to += size_of(y.dtype))
-      store_rounded(y.dtype, load(x.dtype, from), to);
-  });
+// Whether results are larger than the caches, and every head of them begins with a line.
+bool streams(const Heads& y) {
+  const auto line = static_cast<std::int64_t>(LineWriter::line_bytes);
+  const auto element = static_cast<std::int64_t>(size_of(y.dtype));
+  const auto whole = [&](std::int64_t extent, std::int64_t stride) {
+    return extent == 1 || stride * element % line == 0;
+  };
+  return reinterpret_cast<std::uintptr_t>(y.data) % LineWriter::line_bytes == 0 && whole(y.batch, y.batch_stride) &&
+         whole(y.tokens, y.token_stride) && whole(y.heads, y.head_stride) &&
+         caching_of(y.batch * y.tokens * y.heads * y.head_dim * element) == Caching::streamed;
 }
 
-std::size_t round_head(const Heads& wide, const std::byte* from, Dtype dtype, std::byte* to, std::uint32_t* ties) {
-  const auto count = static_cast<std::size_t>(wide.head_dim);
-  if (wide.dtype == Dtype::float32) return round_floats(reinterpret_cast<const float*>(from), count, dtype, to, ties);
-  return round_elements(wide.dtype, from, count, dtype, to, ties);
-}
-
-// A call that turns vectors into another dtype.
-class CastCall {
+// The channels of a call's pairs.
+class PairPlaces {
  public:
-  CastCall(const RopePlan& plan, const RopePass& pass, Rounding rounding, const ConstHeads& x,
-           std::span<const std::int64_t> positions, const Heads& y)
-      : plan_(plan),
-        pass_(pass),
-        rounding_(rounding),
-        x_(x),
-        positions_(positions),
-        y_(y),
-        wide_(wide_dtype(x.dtype, y.dtype)),
-        blocks_(x, wide_),
-        pair_of_(static_cast<std::size_t>(x.head_dim), std::int64_t{-1}) {
-    for (std::int64_t pair = 0; pair < pairs(plan.encoding); ++pair) {
-      const Channels channels = channels_of_pair(plan.encoding, pass.out, pair);
+  PairPlaces(const Rope& encoding, const RopePass& pass)
+      : encoding_(encoding), pass_(pass), pair_of_(static_cast<std::size_t>(encoding.head_dim), std::int64_t{-1}) {
+    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+      const Channels channels = after(pair);
       for (const std::int64_t channel : {channels.first, channels.second})
         pair_of_[static_cast<std::size_t>(channel)] = pair;
     }
   }
 
-  std::int64_t blocks() const { return blocks_.count(); }
+  Channels before(std::int64_t pair) const { return channels_of_pair(encoding_, pass_.in, pair); }
+  Channels after(std::int64_t pair) const { return channels_of_pair(encoding_, pass_.out, pair); }
+  /// The pair of a channel of the result, -1 where it has none.
+  std::int64_t pair_of(std::int64_t channel) const { return pair_of_[static_cast<std::size_t>(channel)]; }
 
-  void turn(std::int64_t first, std::int64_t last) const {
-    // Aligned to a line: vectors of a quick tier are parts of one.
-    struct alignas(64) Line {
-      std::byte bytes[64];
-    };
-    const bool in_y = y_.dtype == wide_;
-    const std::size_t bytes = static_cast<std::size_t>(blocks_.most_elements()) * size_of(wide_);
-    std::vector<Line> own(in_y ? 0 : (bytes + sizeof(Line) - 1) / sizeof(Line));
-    std::vector<std::uint32_t> ties(in_y ? 0 : static_cast<std::size_t>(x_.head_dim));
-    for (std::int64_t index = first; index < last; ++index) {
-      const Block block = blocks_.at(index);
-      const ConstHeads x = part_of(x_, block);
-      const Heads y = part_of(y_, block);
-      const auto positions = positions_.subspan(static_cast<std::size_t>(block.batch * x_.tokens + block.tokens.first),
-                                                static_cast<std::size_t>(block.tokens.count));
-      Heads wide = y;
-      if (!in_y) {
-        wide = {wide_, own.front().bytes, 1, x.tokens, x.heads, x.head_dim, 0, x.heads * x.head_dim, x.head_dim};
-      }
-      if (x.dtype != wide_) widen(x, wide);
-      const RopeJob job(PairTurns(plan_), plan_.encoding, pass_, rounding_, x.dtype == wide_ ? x : read_only(wide),
-                        positions, wide);
-      rotate_units(job, 0, job.units());
-      if (!in_y) round(x, wide, positions, y, ties.data());
+ private:
+  const Rope& encoding_;
+  RopePass pass_;
+  std::vector<std::int64_t> pair_of_;
+};
+
+// A call that turns vectors into another dtype.
+struct CastCall {
+  const RopePlan& plan;
+  RopePass pass;
+  Rounding rounding;
+  ConstHeads x;
+  std::span<const std::int64_t> positions;
+  Heads y;
+  Dtype wide;
+  Caching y_caching;
+  PairPlaces places;
+};
+
+// What one thread has of it.
+class CastShare final : public UnitHooks {
+ public:
+  explicit CastShare(const CastCall& call)
+      : call_(call),
+        own_((static_cast<std::size_t>(call.x.heads * call.x.head_dim) * size_of(call.wide) + sizeof(Line) - 1) /
+             sizeof(Line)),
+        ties_(static_cast<std::size_t>(call.x.head_dim)),
+        wide_{call.wide, own_.front().bytes, call.x.batch, call.x.tokens, call.x.heads, call.x.head_dim, 0,
+              0,         call.x.head_dim} {}
+
+  void turn(std::int64_t first, std::int64_t last) {
+    RopeJob job(PairTurns(call_.plan), call_.plan.encoding, call_.pass, call_.rounding,
+                call_.x.dtype == call_.wide ? call_.x : read_only(wide_), call_.positions,
+                call_.y.dtype == call_.wide ? call_.y : wide_);
+    if (call_.y.dtype != call_.wide) job.memory.y_caching = Caching::kept;  // it is read again at once
+    job.hooks = this;
+    rotate_units(job, first, last);
+    if (call_.y_caching == Caching::streamed) hwy::FlushStream();
+  }
+
+  // Exact, but for NaN, which becomes the canonical one.
+  void before(std::int64_t token, std::int64_t first, std::int64_t last) override {
+    const ConstHeads& x = call_.x;
+    if (x.dtype == call_.wide) return;
+    for (std::int64_t head = first; head < last; ++head) {
+      const std::byte* from = head_at(x, token, head);
+      std::byte* to = head_at(wide_, token, head);
+      for (std::int64_t i = 0; i < x.head_dim; ++i, from += size_of(x.dtype), to += size_of(call_.wide))
+        store_rounded(call_.wide, load(x.dtype, from), to);
+    }
+  }
+
+  void after(std::int64_t token, std::int64_t first, std::int64_t last) override {
+    const Heads& y = call_.y;
+    if (y.dtype == call_.wide) return;
+    for (std::int64_t head = first; head < last; ++head) {
+      std::byte* const to = head_at(y, token, head);
+      const std::size_t ties = round_head(head_at(wide_, token, head), to);
+      if (call_.rounding == Rounding::fast) continue;
+      for (std::size_t k = 0; k < ties; ++k) settle_channel(token, head, ties_[k], to);
     }
   }
 
  private:
-  void round(const ConstHeads& x, const Heads& wide, std::span<const std::int64_t> positions, const Heads& y,
-             std::uint32_t* ties) const {
-    each_head_of(read_only(wide), y, [&](std::int64_t token, std::int64_t head, const std::byte* from, std::byte* to) {
-      const std::size_t count = round_head(wide, from, y.dtype, to, ties);
-      if (rounding_ == Rounding::fast) return;
-      for (std::size_t k = 0; k < count; ++k)
-        settle_channel(head_at(x, token, head), positions[static_cast<std::size_t>(token)], ties[k], to);
-    });
+  // Vectors of a quick tier are parts of one.
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
+  std::size_t round_head(const std::byte* from, std::byte* to) {
+    const auto count = static_cast<std::size_t>(call_.x.head_dim);
+    const Dtype dtype = call_.y.dtype;
+    if (call_.wide == Dtype::float32)
+      return round_floats(reinterpret_cast<const float*>(from), count, {dtype, to, call_.y_caching}, ties_.data());
+    return round_elements(call_.wide, from, count, dtype, to, ties_.data());
   }
 
-  void settle_channel(const std::byte* x, std::int64_t position, std::uint32_t channel, std::byte* y) const {
-    const std::int64_t pair = pair_of_[channel];
-    if (pair < 0) return;  // it stands, and the tie is one
-    const Channels from = channels_of_pair(plan_.encoding, pass_.in, pair);
-    const auto element = [&](std::int64_t at) { return load(x_.dtype, x + static_cast<std::size_t>(at) * size_of(x_.dtype)); };
-    const std::int64_t turned_by = pass_.direction == Direction::clockwise ? -position : position;
-    const PairTurn turn = precise_turn(plan_.frequencies, static_cast<std::size_t>(pair), turned_by);
+  void settle_channel(std::int64_t token, std::int64_t head, std::uint32_t channel, std::byte* y) const {
+    const std::int64_t pair = call_.places.pair_of(channel);
+    if (pair < 0) return;  // it stands: the tie is one
+    const ConstHeads& x = call_.x;
+    const std::byte* const of_head = head_at(x, token, head);
+    const auto element = [&](std::int64_t at) {
+      return load(x.dtype, of_head + static_cast<std::size_t>(at) * size_of(x.dtype));
+    };
+    const Channels from = call_.places.before(pair);
+    const std::int64_t position = call_.positions[static_cast<std::size_t>(token)];
+    const std::int64_t turned_by = call_.pass.direction == Direction::clockwise ? -position : position;
+    const PairTurn turn = precise_turn(call_.plan.frequencies, static_cast<std::size_t>(pair), turned_by);
+    const Dtype dtype = call_.y.dtype;
     const SettledPair settled =
-        settle({&plan_, y_.dtype, pair, turned_by, element(from.first), element(from.second), turn.sin, turn.cos});
-    const bool is_first = channels_of_pair(plan_.encoding, pass_.out, pair).first == static_cast<std::int64_t>(channel);
-    store(y_.dtype, is_first ? settled.first : settled.second, y + channel * size_of(y_.dtype));
+        settle({&call_.plan, dtype, pair, turned_by, element(from.first), element(from.second), turn.sin, turn.cos});
+    const bool is_first = call_.places.after(pair).first == static_cast<std::int64_t>(channel);
+    store(dtype, is_first ? settled.first : settled.second, y + channel * size_of(dtype));
   }
 
-  const RopePlan& plan_;
-  RopePass pass_;
-  Rounding rounding_;
-  ConstHeads x_;
-  std::span<const std::int64_t> positions_;
-  Heads y_;
-  Dtype wide_;
-  Blocks blocks_;
-  std::vector<std::int64_t> pair_of_;  // of each channel of the result, -1 where it has none
+  const CastCall& call_;
+  std::vector<Line> own_;
+  std::vector<std::uint32_t> ties_;
+  Heads wide_;  // in own_: every token's heads in one place
 };
 
 // Half way between two neighbouring values of the dtype, or between the largest and what rounds to infinity.
@@ -213,9 +181,18 @@ bool is_tie(Dtype dtype, double value) {
 
 void turn_and_round(const RopePlan& plan, const RopePass& pass, Rounding rounding, const ConstHeads& x,
                     std::span<const std::int64_t> positions, const Heads& y) {
-  const CastCall call(plan, pass, rounding, x, positions, y);
-  share(call.blocks(), x.batch * x.tokens * x.heads * x.head_dim,
-        [&](std::int64_t first, std::int64_t last) { call.turn(first, last); });
+  const RopeJob counted(PairTurns(plan), plan.encoding, pass, rounding, x, positions, y);
+  const CastCall call{plan,
+                      pass,
+                      rounding,
+                      x,
+                      positions,
+                      y,
+                      wide_dtype(x.dtype, y.dtype),
+                      streams(y) ? Caching::streamed : Caching::kept,
+                      {plan.encoding, pass}};
+  share(counted.units(), x.batch * x.tokens * x.heads * x.head_dim,
+        [&](std::int64_t first, std::int64_t last) { CastShare(call).turn(first, last); });
 }
 
 void carry_and_round(const Rope& encoding, const RopePass& pass, const ConstHeads& x, const Heads& y) {
@@ -226,11 +203,12 @@ void carry_and_round(const Rope& encoding, const RopePass& pass, const ConstHead
   const auto at = [](Dtype dtype, std::int64_t channel) { return static_cast<std::size_t>(channel) * size_of(dtype); };
   share(x.batch * x.tokens, x.batch * x.tokens * x.heads * x.head_dim, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t token = first; token < last; ++token) {
-      const Block block{token / x.tokens, {token % x.tokens, 1}, {0, x.heads}};
-      each_head_of(part_of(x, block), part_of(y, block), [&](std::int64_t, std::int64_t, const std::byte* from, std::byte* to) {
+      for (std::int64_t head = 0; head < x.heads; ++head) {
+        const std::byte* const from = head_at(x, token, head);
+        std::byte* const to = head_at(y, token, head);
         for (const Passthrough& channel : channels)
           store_rounded(y.dtype, load(x.dtype, from + at(x.dtype, channel.input)), to + at(y.dtype, channel.output));
-      });
+      }
     }
   });
 }

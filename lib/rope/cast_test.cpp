@@ -131,11 +131,35 @@ TEST_P(RopeCastOn, TiesOfTheWiderDtypeAreDecidedByTheRealNumber) {
   }
 }
 
+// More than the caches hold, where heads begin with a line: past the caches, ties and values that are subnormal among
+// them.
+TEST_P(RopeCastOn, StreamedResultsAreTheSame) {
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  const RopeEncoder encoder(rope_of(R"("head_dim":96,"rotary_dim":64)"));
+  std::vector<std::int64_t> positions(96);
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i) * 57;
+  const Tensor x = drawn(Dtype::float32, {1, std::ssize(positions), 128, 96}, 2);
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+    const Tensor dense = turned(encoder, x, positions, dtype);
+    std::vector<Line> lines(dense.data.size() / sizeof(Line));
+    Heads slots = heads_of(dense, {lines.front().bytes, dense.data.size()});
+    encoder.apply(heads_of(x), positions, slots);
+    EXPECT_EQ(std::memcmp(lines.data(), dense.data.data(), dense.data.size()), 0) << name_of(dtype);
+    // The same with every head off the line.
+    std::vector<Line> shifted(lines.size() + 1);
+    slots.data = shifted.front().bytes + 2;
+    encoder.apply(heads_of(x), positions, slots);
+    EXPECT_EQ(std::memcmp(slots.data, dense.data.data(), dense.data.size()), 0) << name_of(dtype);
+  }
+}
+
 // At position 0 with a factor of 1.25 products are ties themselves: to even.
 TEST_P(RopeCastOn, ExactTiesGoToEven) {
-  const Rope encoding = rope_of(
-      R"("head_dim":2,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":16,)"
-      R"("attention_factor":1.25})");
+  const Rope encoding =
+      rope_of(R"("head_dim":2,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":16,)"
+              R"("attention_factor":1.25})");
   const RopeEncoder encoder(encoding);
   for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
     const double u = unit_roundoff(dtype);
@@ -191,7 +215,8 @@ TEST_P(RopeCastOn, TouchesNothingButTheSlots) {
 }
 
 TEST_P(RopeCastOn, NaNIsCanonicalAndInfinityStaysInItsPair) {
-  const Rope encoding = rope_of(R"("head_dim":6,"rotary_dim":4,"pairing":"interleaved","output_pairing":"interleaved")");
+  const Rope encoding =
+      rope_of(R"("head_dim":6,"rotary_dim":4,"pairing":"interleaved","output_pairing":"interleaved")");
   const float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> x{-infinity, 1, 1, 2, 0, 1e30F};
   const std::uint32_t signalling = 0xFFA12345U;
@@ -199,8 +224,7 @@ TEST_P(RopeCastOn, NaNIsCanonicalAndInfinityStaysInItsPair) {
   std::vector<std::uint16_t> y(6);
   RopeEncoder(encoding).apply(
       ConstHeads{Dtype::float32, reinterpret_cast<const std::byte*>(x.data()), 1, 1, 1, 6, 6, 6, 6},
-      std::vector<std::int64_t>{1},
-      Heads{Dtype::float16, reinterpret_cast<std::byte*>(y.data()), 1, 1, 1, 6, 6, 6, 6});
+      std::vector<std::int64_t>{1}, Heads{Dtype::float16, reinterpret_cast<std::byte*>(y.data()), 1, 1, 1, 6, 6, 6, 6});
   EXPECT_EQ(y[0], 0xFC00U);  // -inf cos - sin
   EXPECT_EQ(y[1], 0xFC00U);  // -inf sin + cos
   EXPECT_EQ(y[4], 0x7E00U);

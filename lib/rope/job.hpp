@@ -124,6 +124,16 @@ struct ChannelPlaces {
 /// Frequencies whose sin and cos are held at a time.
 inline constexpr std::size_t rope_tile_pairs = 256;
 
+/// What is done around each unit of a job, on the thread that has it.
+class UnitHooks {
+ public:
+  virtual ~UnitHooks() = default;
+  /// Before heads [first, last) of a token, counted over all sequences, are read.
+  virtual void before(std::int64_t token, std::int64_t first, std::int64_t last) = 0;
+  /// Once they are written.
+  virtual void after(std::int64_t token, std::int64_t first, std::int64_t last) = 0;
+};
+
 /// A call that turns vectors. A unit of its work is one token and some of its heads; units are numbered token by token.
 struct RopeJob {
   /// Turns the vectors of x into y, whose geometry is that of `encoding`. Precondition: x and y are floating, of one
@@ -139,6 +149,7 @@ struct RopeJob {
   HeadMemory memory;
   ChannelPlaces channels;
   RowSource rows;
+  UnitHooks* hooks = nullptr;
 };
 
 /// A call that writes the rounded a cos and a sin of each frequency at each position.

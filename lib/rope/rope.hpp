@@ -39,22 +39,24 @@ class RopePlans;
 /// bfloat16; in its subnormals 2^-16 ULP more.
 ///
 /// A result of another dtype than x is rounded once: certified, it is the value of its dtype nearest to the real y0, y1
-/// of x as it is, with zeros, NaN and infinity as above; channels that no frequency turns are rounded to it, a NaN among
-/// them to the canonical one. Rounding::fast is within the bound above of the wider dtype (float32 at least), and half a
-/// ULP of its own for the rounding.
+/// of x as it is, with zeros, NaN and infinity as above; channels that no frequency turns are rounded to it, a NaN
+/// among them to the canonical one. Rounding::fast is within the bound above of the wider dtype (float32 at least), and
+/// half a ULP of its own for the rounding.
 ///
 /// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of
 /// a millisecond. Nothing is allocated in a call, but for three cases: beyond original_max_position_embeddings dynamic
 /// scaling makes frequencies for each length (some 10 microseconds and 30 bytes a pair), a head larger than 8 KiB that
-/// changes its pairing in place is set aside, and results of another dtype than x take each thread 128 KiB, or a head. Work is spread over OpenMP's threads.
+/// changes its pairing in place is set aside, and results of another dtype than x take each thread the
+/// memory of one token's heads. Work is spread over OpenMP's threads.
 class RopeEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET is wrong.
   explicit RopeEncoder(const Rope& encoding);
 
   /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or
-  /// apart from it, say slots of a cache of keys. y may be of any floating dtype where it is apart. `positions` is [batch, tokens] row-major. Rules that depend on a length take the largest position +
-  /// 1, of the call or of the batch row as their length_scope says.
+  /// apart from it, say slots of a cache of keys. y may be of any floating dtype where it is apart. `positions` is
+  /// [batch, tokens] row-major. Rules that depend on a length take the largest position + 1, of the call or of the
+  /// batch row as their length_scope says.
   /// @throws std::invalid_argument, with nothing written, if x or y is int64; x is not head_dim wide; y has other
   /// extents; an extent or stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its
   /// elements; two elements of y are one; x and y overlap otherwise (from the first byte of each to its last); or the

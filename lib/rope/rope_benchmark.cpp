@@ -47,8 +47,8 @@ void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Hea
                    }});
 }
 
-// Float32 keys into the slots of a cache of 16 bits, beside scaling the keys in place: 6 bytes an element where that has
-// 8.
+// Float32 keys into the slots of a cache of 16 bits, beside scaling the keys in place: 6 bytes an element where that
+// has 8.
 void register_cast(Dtype dtype, Pairing pairing) {
   const HeadsShape shape = beyond_cache;
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * sizeof(float);

@@ -97,6 +97,9 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
   std::int64_t token_of_row = -1;
   for (std::int64_t unit = first; unit < last; ++unit) {
     const std::int64_t token = unit / units_per_token;
+    const std::int64_t head_begin = unit % units_per_token * heads_per_unit;
+    const std::int64_t head_end = std::min(head_begin + heads_per_unit, memory.heads);
+    if (job.hooks != nullptr) job.hooks->before(token, head_begin, head_end);
     for (std::size_t tile = 0; tile < pairs; tile += rope_tile_pairs) {
       if (token != token_of_row || pairs > rope_tile_pairs) {
         Kernel::template Fill<in, out>(job.rows, token, tile, std::min(rope_tile_pairs, pairs - tile), row);
@@ -104,6 +107,7 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
       }
       turn_tile(unit, tile, row);
     }
+    if (job.hooks != nullptr) job.hooks->after(token, head_begin, head_end);
   }
   if (memory.y_caching == Caching::streamed) hwy::FlushStream();
 }

@@ -1,8 +1,7 @@
 // Floats rounded to 16 bits, for vectors that are turned into another dtype (cast.hpp), on the instruction set in use.
 //
-//   1. A vector at a time is rounded to nearest, ties to even.
-//   2. Where one of its elements is a tie, a NaN, or of float16 subnormal there, all of them are done one by one, which
-//      tells the ties.
+//   1. Two vectors at a time are rounded to nearest and written as one, past the caches where the call says so.
+//   2. An element that is a tie, a NaN, or subnormal in float16 is done by itself, which tells the ties.
 
 #include "lib/rope/cast.hpp"
 
@@ -11,52 +10,117 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
 #include "lib/kernels/certify-inl.h"
+#include "lib/kernels/put_vector-inl.h"
 #include "lib/kernels/rotations-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-template <class Type>
-std::size_t RoundFloatsTo(Type type, const float* from, std::size_t count, std::byte* to, std::uint32_t* ties) {
-  const hn::CappedTag<float, 16> df;
-  const hn::RebindToUnsigned<decltype(df)> du;
-  constexpr bool is_float16 = Type::dtype == Dtype::float16;
-  const auto dropped = hn::Set(du, is_float16 ? 0x1FFFU : 0xFFFFU);
-  const auto half = hn::Set(du, is_float16 ? 0x1000U : 0x8000U);
-  auto* const elements = reinterpret_cast<typename Type::Element*>(to);
-  const std::size_t lanes = hn::Lanes(df);
-  std::size_t found = 0;
-  std::size_t i = 0;
-  const auto one_by_one = [&](std::size_t number) {
-    const std::size_t before = found;
-    found += round_elements(Dtype::float32, reinterpret_cast<const std::byte*>(from + i), number, Type::dtype,
-                            to + i * sizeof(typename Type::Element), ties + found);
-    for (std::size_t k = before; k < found; ++k) ties[k] += static_cast<std::uint32_t>(i);
-  };
-  for (; i + lanes <= count; i += lanes) {
-    const auto value = hn::LoadU(df, from + i);
-    const auto tie = hn::Eq(hn::And(hn::BitCast(du, value), dropped), half);
-    auto special = hn::Or(hn::RebindMask(df, tie), hn::IsNaN(value));
-    if constexpr (is_float16) {
-      const auto size = hn::Abs(value);
-      special = hn::Or(special, hn::And(hn::Lt(size, hn::Set(df, 0x1p-14F)), hn::Gt(size, hn::Zero(df))));
-    }
-    if (HWY_UNLIKELY(!hn::AllFalse(df, special))) {
-      one_by_one(lanes);
-    } else if constexpr (is_float16) {
-      StoreElements(type, df, Float16Bits(df, value), elements + i);
-    } else {
-      StoreElements(type, df, BFloat16Bits(df, value), elements + i);
-    }
-  }
-  one_by_one(count - i);
-  return found;
-}
+// As many floats as fill a line of results, and their last ones.
+template <class Type, Caching caching>
+class FloatRounder {
+ public:
+  FloatRounder(const float* from, std::byte* to, std::uint32_t* ties)
+      : from_(from), to_(reinterpret_cast<Element*>(to)), ties_(ties) {}
 
-std::size_t RoundFloats(const float* from, std::size_t count, Dtype dtype, std::byte* to, std::uint32_t* ties) {
-  return dtype == Dtype::float16 ? RoundFloatsTo(Float16(), from, count, to, ties)
-                                 : RoundFloatsTo(BFloat16(), from, count, to, ties);
+  std::size_t round(std::size_t count) {
+    std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+    const hn::CappedTag<float, 16> df;
+    const std::size_t lanes = hn::Lanes(df);
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      const auto earlier = hn::LoadU(df, from_ + i);
+      const auto later = hn::LoadU(df, from_ + i + lanes);
+      const auto special = hn::Or(Special(df, earlier), Special(df, later));
+      if (HWY_UNLIKELY(!hn::AllFalse(df, special))) {
+        SpecialOnes(i);
+      } else {
+        PutVector<caching>(RoundFloatsAgain(Type(), earlier, later), to_ + i);
+      }
+    }
+#endif
+    for (; i < count; i += std::min<std::size_t>(count - i, 32)) OneByOne(i, std::min<std::size_t>(count - i, 32));
+    return found_;
+  }
+
+ private:
+  using Element = typename Type::Element;
+  static constexpr bool is_float16 = Type::dtype == Dtype::float16;
+
+  // Ties, NaN and what is subnormal in float16. (There the dropped bits are more; in bfloat16 they are the same.)
+  template <class DF>
+  static HWY_INLINE hn::Mask<DF> Special(DF df, hn::Vec<DF> value) {
+    const hn::RebindToUnsigned<DF> du;
+    const auto dropped = hn::And(hn::BitCast(du, value), hn::Set(du, is_float16 ? 0x1FFFU : 0xFFFFU));
+    const auto tie = hn::RebindMask(df, hn::Eq(dropped, hn::Set(du, is_float16 ? 0x1000U : 0x8000U)));
+    if constexpr (!is_float16) return hn::Or(tie, hn::IsNaN(value));
+    const auto size = hn::Abs(value);
+    const auto small = hn::And(hn::Lt(size, hn::Set(df, 0x1p-14F)), hn::Gt(size, hn::Zero(df)));
+    return hn::Or(hn::Or(tie, hn::IsNaN(value)), small);
+  }
+
+  // The same of one float.
+  static bool IsSpecial(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t size = bits & 0x7FFFFFFFU;
+    if (size > 0x7F800000U) return true;
+    if constexpr (!is_float16) return (bits & 0xFFFFU) == 0x8000U;
+    return (bits & 0x1FFFU) == 0x1000U || (size < (113U << 23) && size > 0);
+  }
+
+  // At most 32 elements, of which those that are not special may be in `rounded` already; to memory in whole lines
+  // where those are streamed.
+  enum class Others { rounded, open };
+  HWY_INLINE void Put(std::size_t i, std::size_t count, Element* rounded, Others others) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const float* const value = from_ + i + k;
+      if (others == Others::rounded && !IsSpecial(*value)) continue;
+      const std::size_t is_tie = round_elements(Dtype::float32, reinterpret_cast<const std::byte*>(value), 1,
+                                                Type::dtype, reinterpret_cast<std::byte*>(rounded + k), ties_ + found_);
+      if (is_tie != 0) ties_[found_] = static_cast<std::uint32_t>(i + k);
+      found_ += is_tie;
+    }
+#if HWY_TARGET != HWY_SCALAR
+    const hn::Repartition<Element, hn::CappedTag<float, 16>> de;
+    if (caching == Caching::streamed && count == hn::Lanes(de)) return hn::Stream(hn::Load(de, rounded), de, to_ + i);
+#endif
+    std::memcpy(to_ + i, rounded, count * sizeof(Element));
+  }
+
+  HWY_NOINLINE void OneByOne(std::size_t i, std::size_t count) {
+    alignas(64) Element rounded[32];
+    Put(i, count, rounded, Others::open);
+  }
+
+#if HWY_TARGET != HWY_SCALAR
+  HWY_NOINLINE void SpecialOnes(std::size_t i) {
+    const hn::CappedTag<float, 16> df;
+    const hn::Repartition<Element, hn::CappedTag<float, 16>> de;
+    const std::size_t lanes = hn::Lanes(df);
+    alignas(64) Element rounded[32];
+    hn::Store(RoundFloatsAgain(Type(), hn::LoadU(df, from_ + i), hn::LoadU(df, from_ + i + lanes)), de, rounded);
+    Put(i, 2 * lanes, rounded, Others::rounded);
+  }
+#endif
+
+  const float* from_;
+  Element* to_;
+  std::uint32_t* ties_;
+  std::size_t found_ = 0;
+};
+
+std::size_t RoundFloats(const float* from, std::size_t count, const RoundedTo& to, std::uint32_t* ties) {
+  if (to.caching == Caching::streamed) {
+    return to.dtype == Dtype::float16 ? FloatRounder<Float16, Caching::streamed>(from, to.data, ties).round(count)
+                                      : FloatRounder<BFloat16, Caching::streamed>(from, to.data, ties).round(count);
+  }
+  return to.dtype == Dtype::float16 ? FloatRounder<Float16, Caching::kept>(from, to.data, ties).round(count)
+                                    : FloatRounder<BFloat16, Caching::kept>(from, to.data, ties).round(count);
 }
 
 PairTurn PreciseTurn(const FrequencyPieces& frequencies, std::size_t pair, std::int64_t position) {
@@ -79,8 +143,8 @@ HWY_EXPORT(PreciseTurn);
 
 }  // namespace
 
-std::size_t round_floats(const float* from, std::size_t count, Dtype dtype, std::byte* to, std::uint32_t* ties) {
-  return HWY_DYNAMIC_DISPATCH(RoundFloats)(from, count, dtype, to, ties);
+std::size_t round_floats(const float* from, std::size_t count, const RoundedTo& to, std::uint32_t* ties) {
+  return HWY_DYNAMIC_DISPATCH(RoundFloats)(from, count, to, ties);
 }
 
 PairTurn precise_turn(const FrequencyPieces& frequencies, std::size_t pair, std::int64_t position) {
