@@ -167,16 +167,42 @@ struct QuickFloat32 {
     return AnyBit(di, hn::Add(LowWords(later, earlier), to_window), upper_bits);
   }
 
+  static HWY_INLINE hn::Vec<DF> Limit(hn::Vec<DF> smaller) {
+    const DF df;
+    return hn::MulAdd(smaller, hn::Set(df, ratio), hn::Set(df, -ratio * least));
+  }
+
   // False where the smaller magnitude is below `least`, and where one is infinite or NaN: then both are, or the larger
   // is.
   static HWY_INLINE hn::Mask<DF> Comparable(hn::Vec<DF> smaller, hn::Vec<DF> larger) {
-    const DF df;
-    return hn::Gt(hn::MulAdd(smaller, hn::Set(df, ratio), hn::Set(df, -ratio * least)), larger);
+    return hn::Gt(Limit(smaller), larger);
   }
 
   template <Pairing in, Pairing out>
   HWY_INLINE bool Certain(const Begun& y, hn::Vec<DF> first, hn::Vec<DF> second) const {
     const DF df;
+#if HWY_TARGET <= HWY_AVX3
+    // Each test is masked by those before it; of two channels an operation each gives the lesser and the greater size.
+    using Floats = hn::Vec<DF>;
+    const auto clear = [&](__mmask16 before, DoubleVector later, DoubleVector earlier) HWY_ATTR {
+      const auto moved = hn::Add(LowWords(later, earlier), to_window);
+      return _mm512_mask_test_epi32_mask(before, moved.raw, upper_bits.raw);
+    };
+    __mmask16 certain = 0;
+    if constexpr (side_by_side<in, out>) {
+      first = hn::Abs(first);
+      second = hn::Abs(second);
+      certain = Comparable(first, hn::Reverse2(df, first)).raw;
+      const auto limit = Limit(second);
+      certain = _mm512_mask_cmp_ps_mask(certain, limit.raw, hn::Reverse2(df, second).raw, _CMP_GT_OQ);
+    } else {
+      certain = Comparable(Floats{_mm512_range_ps(first.raw, second.raw, 0xA)},
+                           Floats{_mm512_range_ps(first.raw, second.raw, 0xB)})
+                    .raw;
+    }
+    certain = clear(certain, y.later.first, y.earlier.first);
+    return clear(certain, y.later.second, y.earlier.second) == 0xFFFF;
+#else
     first = hn::Abs(first);
     second = hn::Abs(second);
     const auto comparable = side_by_side<in, out> ? hn::And(Comparable(first, hn::Reverse2(df, first)),
@@ -184,6 +210,7 @@ struct QuickFloat32 {
                                                   : Comparable(hn::Min(first, second), hn::Max(first, second));
     const auto clear = hn::And(Clear(y.later.first, y.earlier.first), Clear(y.later.second, y.earlier.second));
     return hn::AllTrue(df, hn::And(comparable, hn::RebindMask(df, clear)));
+#endif
   }
 
   template <Rounding rounding, Pairing in, Pairing out, class Bounds>
