@@ -369,20 +369,52 @@ HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Two vectors of floats as one of 16-bit elements: rounded as RoundTwice does, but that bfloat16's ties, which the
-/// quick certificate does not let pass, go away from zero.
+/// Bits of floats with those of their bfloat16 in the upper halves, rounded as RoundTwice does but for ties, which go
+/// away from zero.
+template <class V>
+HWY_INLINE V BFloat16InUpperHalf(V bits) {
+  return hn::Add(bits, hn::Set(hn::DFromV<V>(), 0x8000));
+}
+
+/// Two vectors of floats, as bits, as one of 16-bit elements, `earlier` and then `later`: rounded as RoundTwice does,
+/// bfloat16's ties away from zero.
 template <class Type, class V>
 HWY_INLINE auto RoundFloatsAgain(Type, V earlier, V later) {
-  const hn::DFromV<V> df;
-  const hn::Repartition<std::uint16_t, decltype(df)> narrow;
+  const hn::Repartition<std::uint16_t, hn::DFromV<V>> narrow;
   if constexpr (Type::dtype == Dtype::bfloat16) {
-    const hn::RebindToUnsigned<decltype(df)> du;
-    const auto half = hn::Set(du, 0x8000);
-    return hn::ConcatOdd(narrow, hn::BitCast(narrow, hn::Add(hn::BitCast(du, later), half)),
-                         hn::BitCast(narrow, hn::Add(hn::BitCast(du, earlier), half)));
+    return hn::ConcatOdd(narrow, hn::BitCast(narrow, BFloat16InUpperHalf(later)),
+                         hn::BitCast(narrow, BFloat16InUpperHalf(earlier)));
   } else {
-    return hn::ConcatEven(narrow, hn::BitCast(narrow, Float16Bits(df, later)),
-                          hn::BitCast(narrow, Float16Bits(df, earlier)));
+    const hn::RebindToFloat<hn::DFromV<V>> df;
+    return hn::ConcatEven(narrow, hn::BitCast(narrow, Float16Bits(df, hn::BitCast(df, later))),
+                          hn::BitCast(narrow, Float16Bits(df, hn::BitCast(df, earlier))));
+  }
+}
+
+/// The same as pairs first[0], second[0], first[1], ...
+template <class Type, class V>
+HWY_INLINE auto RoundFloatPairsAgain(Type, V first, V second) {
+  const hn::Repartition<std::uint16_t, hn::DFromV<V>> narrow;
+  if constexpr (Type::dtype == Dtype::bfloat16) {
+    return hn::OddEven(hn::BitCast(narrow, BFloat16InUpperHalf(second)),
+                       hn::BitCast(narrow, hn::ShiftRight<16>(BFloat16InUpperHalf(first))));
+  } else {
+    const hn::RebindToFloat<hn::DFromV<V>> df;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    // One permutation in place of two extensions and what joins them; Highway has none of 16-bit lanes of two vectors.
+    if constexpr (sizeof(V) == 64) {
+      alignas(64) static constexpr std::uint16_t order[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,
+                                                              37, 6, 38, 7, 39, 8,  40, 9,  41, 10, 42,
+                                                              11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+      const hn::Rebind<hwy::float16_t, decltype(df)> dh;
+      return hn::Vec<decltype(narrow)>{
+          _mm512_permutex2var_epi16(_mm512_castsi256_si512(hn::DemoteTo(dh, hn::BitCast(df, first)).raw),
+                                    hn::Load(narrow, order).raw,
+                                    _mm512_castsi256_si512(hn::DemoteTo(dh, hn::BitCast(df, second)).raw))};
+    }
+#endif
+    return hn::BitCast(narrow, hn::Or(Float16Bits(df, hn::BitCast(df, first)),
+                                      hn::ShiftLeft<16>(Float16Bits(df, hn::BitCast(df, second)))));
   }
 }
 

@@ -2,8 +2,8 @@
 // HWY_NAMESPACE by a file that is compiled once per target.
 //
 // The values are doubles of a circle of radius s, each within 6 u s of the truth, u = 2^-53: why they and the truth
-// then round alike is docs/proofs/quick-certificate.md. What is not certain, 2e-4 of the values for float32, has to be
-// looked at by Certify.
+// then round alike is docs/proofs/quick-certificate.md. What is not certain, 2e-4 of the values for float32 and
+// float16 and 2e-5 for bfloat16, has to be looked at with care.
 
 #if defined(SEXTANT_LIB_NUMERIC_QUICK_CERTIFICATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_NUMERIC_QUICK_CERTIFICATE_INL_H_
@@ -14,6 +14,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -25,6 +26,23 @@ namespace sextant::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
+/// The scales that the certificates are for: of their values none overflows the type.
+template <class Type>
+bool SuitsQuickCertificate(double scale) {
+  return std::fabs(scale) >= (Type::dtype == Dtype::float16 ? 0.5 : 0x1p-14) && std::ilogb(1.5 * scale) <= 13;
+}
+
+/// The e of the proof. Where 1.5 s is rounded up to a power of two it is the greater one, which the argument has room
+/// for.
+inline int ExponentOfScale(double scale) { return std::ilogb(1.5 * scale); }
+
+/// Two vectors of pairs, or one twice.
+struct TwoRotations {
+  Rotation first;
+  Rotation later;
+};
+
+/// For float32, steps 1, 2 and 4.
 template <class Type>
 class QuickCertificate {
  public:
@@ -36,26 +54,15 @@ class QuickCertificate {
     hn::Vec<D> magnitude;
   };
 
-  static bool Suits(double scale) {
-    return std::fabs(scale) >= (Type::dtype == Dtype::float16 ? 0.5 : 0x1p-14) && ExponentOf(scale) <= 13;
-  }
+  /// For values within 6 * 2^-53 |scale| of the truth, and not above |scale| by more.
+  explicit QuickCertificate(double scale) : to_bit_30_(hn::Set(D(), (14 - ExponentOfScale(scale)) * (1 << 23) - 1)) {}
 
-  /// For values within 6 * 2^-53 |scale| of the truth, and not above |scale| by more. `scale` is one that suits.
-  explicit QuickCertificate(double scale) : to_bit_30_(hn::Set(D(), (14 - ExponentOf(scale)) * (1 << 23) - 1)) {}
-
-  /// The marks of a vector's sines and cosines. `floats` are the bits of those that they round to, in any order.
-  HWY_INLINE Marks MarksOf([[maybe_unused]] const Rotation& values, Floats floats) const {
-    const D d;
-    const auto bits = hn::BitCast(d, floats);
-    const auto magnitude = hn::Add(bits, to_bit_30_);
-    if constexpr (Type::dtype == Dtype::float32) {
-      return {hn::And(hn::Add(LowWords(values.sin, values.cos), hn::Set(d, (1 << 28) + (1 << 15))),
-                      hn::Set(d, (1 << 29) - (1 << 16))),
-              magnitude};
-    } else {
-      constexpr int cut = Type::dtype == Dtype::float16 ? 13 : 16;
-      return {hn::And(hn::Add(bits, hn::Set(d, 1 << (cut - 1))), hn::Set(d, (1 << cut) - 1)), magnitude};
-    }
+  /// The marks of two vectors. `first` and `second` are the bits of the floats that they round to, each in any order
+  /// but of one of the vectors, or one half of each.
+  HWY_INLINE Marks MarksOf(const TwoRotations& values, Floats first, Floats second) const {
+    const Marks a = MarksOf(LowWords(values.first.sin, values.first.cos), first);
+    const Marks b = MarksOf(LowWords(values.later.sin, values.later.cos), second);
+    return Join(a, b);
   }
 
   static HWY_INLINE Marks Join(const Marks& a, const Marks& b) {
@@ -70,10 +77,60 @@ class QuickCertificate {
   }
 
  private:
-  /// e. Where 1.5 s is rounded up to a power of two it is the greater one, which the argument above has room for.
-  static int ExponentOf(double scale) { return std::ilogb(1.5 * scale); }
+  HWY_INLINE Marks MarksOf(hn::Vec<D> low_words, Floats floats) const {
+    const D d;
+    return {hn::And(hn::Add(low_words, hn::Set(d, (1 << 28) + (1 << 15))), hn::Set(d, (1 << 29) - (1 << 16))),
+            hn::Add(hn::BitCast(d, floats), to_bit_30_)};
+  }
 
   hn::Vec<D> to_bit_30_;
+};
+
+/// For 16 bits, steps 1, 3 and 4.
+template <class Type>
+  requires(sizeof(typename Type::Element) == 2)
+class QuickCertificate<Type> {
+ public:
+  using D = hn::Repartition<std::uint16_t, Doubles>;
+  using Floats = hn::Vec<hn::Repartition<std::uint32_t, Doubles>>;
+  /// `from_tie` is 0 in a word of a float that is a tie; `magnitude` is twice that of elements, as integers.
+  struct Marks {
+    hn::Vec<D> from_tie;
+    hn::Vec<D> magnitude;
+  };
+
+  explicit QuickCertificate(double scale) : least_(hn::Set(D(), LeastMagnitude(ExponentOfScale(scale)))) {}
+
+  /// The marks of two vectors of floats and of `elements`, what they round to, each in any order.
+  HWY_INLINE Marks MarksOf(Floats first, Floats second, hn::Vec<D> elements) const {
+    return {hn::Min(FromTie(first), FromTie(second)), hn::Add(elements, elements)};
+  }
+
+  static HWY_INLINE Marks Join(const Marks& a, const Marks& b) {
+    return {hn::Min(a.from_tie, b.from_tie), hn::Min(a.magnitude, b.magnitude)};
+  }
+
+  HWY_INLINE bool AllCertain(const Marks& marks) const {
+    const D d;
+    const auto certain = hn::Min(marks.from_tie, hn::SaturatedSub(marks.magnitude, least_));
+    return hn::AllFalse(d, hn::Eq(certain, hn::Zero(d)));
+  }
+
+ private:
+  /// Of a tie the lower word is 0, and so is the upper one of nothing that is large enough.
+  static HWY_INLINE hn::Vec<D> FromTie(Floats floats) {
+    const hn::DFromV<Floats> du;
+    if constexpr (Type::dtype == Dtype::bfloat16) return hn::BitCast(D(), BFloat16InUpperHalf(floats));
+    return hn::BitCast(D(), hn::And(hn::Xor(floats, hn::Set(du, 0x1000)), hn::Set(du, 0xFFFF1FFF)));
+  }
+
+  /// Twice the bits of 2^(e-26), or of the least normal value where that is greater.
+  static std::uint16_t LeastMagnitude(int e) {
+    if constexpr (Type::dtype == Dtype::bfloat16) return static_cast<std::uint16_t>((e - 26 + 127) << 8);
+    return static_cast<std::uint16_t>((std::max(e - 26, -14) + 15) << 11);
+  }
+
+  hn::Vec<D> least_;
 };
 
 #endif

@@ -20,6 +20,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lib/kernels/put_vector-inl.h"
 #include "lib/sinusoidal/quick_certificate-inl.h"
@@ -30,26 +31,20 @@ namespace sextant::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Two vectors of pairs, or one twice.
-struct TwoRotations {
-  Rotation first;
-  Rotation later;
-};
-
-/// Two vectors of floats, as bits, each to its place as elements of the type.
+/// A vector of 16-bit elements to two places, which may be beside each other.
 template <class Type, Caching caching, class V>
-HWY_INLINE void PutFloats(V first, V second, typename Type::Element* to, typename Type::Element* second_to) {
-  if constexpr (sizeof(typename Type::Element) == 4) {
-    PutVector<caching>(first, to);
-    PutVector<caching>(second, second_to);
-  } else if constexpr (sizeof(typename Type::Element) == 2) {
-    const hn::Repartition<float, Doubles> df;
-    const auto elements = RoundFloatsAgain(Type(), hn::BitCast(df, first), hn::BitCast(df, second));
-    const hn::Half<hn::DFromV<decltype(elements)>> half;
-    if (second_to == to + hn::Lanes(half)) return PutVector<caching>(elements, to);
-    PutVector<streams_elements<Type, Doubles> ? caching : Caching::kept>(hn::LowerHalf(half, elements), to);
-    PutVector<streams_elements<Type, Doubles> ? caching : Caching::kept>(hn::UpperHalf(half, elements), second_to);
-  }
+HWY_INLINE void PutHalves(V elements, typename Type::Element* to, typename Type::Element* second_to) {
+  const hn::Half<hn::DFromV<V>> half;
+  if (second_to == to + hn::Lanes(half)) return PutVector<caching>(elements, to);
+  constexpr Caching of_halves = streams_elements<Type, Doubles> ? caching : Caching::kept;
+  PutVector<of_halves>(hn::LowerHalf(half, elements), to);
+  PutVector<of_halves>(hn::UpperHalf(half, elements), second_to);
+}
+
+/// The nearest floats of two vectors, as bits.
+HWY_INLINE auto JoinedFloats(DoubleVector earlier, DoubleVector later) {
+  const Doubles d;
+  return hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), Float32::Round(d, later), Float32::Round(d, earlier));
 }
 
 /// Rounds two vectors of pairs, puts them in place at i and, if that is another place, at `later`, which is next to it,
@@ -59,38 +54,76 @@ HWY_INLINE typename QuickCertificate<Type>::Marks PutQuickly(const TwoRotations&
                                                              const RowPlace<Type>& place,
                                                              const QuickCertificate<Type>& quick) {
   const Doubles d;
-  // The nearest floats as bits: sines and cosines where they go to halves, else side by side.
-  const auto joined = [&](DoubleVector earlier_half, DoubleVector later_half) HWY_ATTR {
-    const auto a = Float32::Round(d, earlier_half);
-    const auto b = Float32::Round(d, later_half);
-    if constexpr (order == Order::halves) return hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), b, a);
-    return order == Order::cos_sin ? Interleave(d, b, a) : Interleave(d, a, b);
-  };
-  const bool halves = order == Order::halves;
-  const auto first = halves ? joined(z.first.sin, z.later.sin) : joined(z.first.sin, z.first.cos);
-  const auto second = halves ? joined(z.first.cos, z.later.cos) : joined(z.later.sin, z.later.cos);
-  if (later == i) {
+  const auto put_one = [&]() HWY_ATTR {
     Put<Type, order, caching>({Type::RoundTwice(d, z.first.sin), Type::RoundTwice(d, z.first.cos)}, i, place);
-  } else if (halves) {
-    PutFloats<Type, caching>(first, second, place.sin + i, place.cos + i);
+  };
+  if constexpr (sizeof(typename Type::Element) == 2) {
+    const auto sin = JoinedFloats(z.first.sin, z.later.sin);
+    const auto cos = JoinedFloats(z.first.cos, z.later.cos);
+    const auto elements = order == Order::halves    ? RoundFloatsAgain(Type(), sin, cos)
+                          : order == Order::sin_cos ? RoundFloatPairsAgain(Type(), sin, cos)
+                                                    : RoundFloatPairsAgain(Type(), cos, sin);
+    if (later == i) {
+      put_one();
+    } else if (order == Order::halves) {
+      PutHalves<Type, caching>(elements, place.sin + i, place.cos + i);
+    } else {
+      PutVector<caching>(elements, place.sin + 2 * i);
+    }
+    return quick.MarksOf(sin, cos, elements);
   } else {
-    PutFloats<Type, caching>(first, second, place.sin + 2 * i, place.sin + 2 * later);
+    // Sines and cosines where they go to halves, else side by side.
+    const auto side_by_side = [&](const Rotation& of) HWY_ATTR {
+      const auto sin = Float32::Round(d, of.sin);
+      const auto cos = Float32::Round(d, of.cos);
+      return order == Order::cos_sin ? Interleave(d, cos, sin) : Interleave(d, sin, cos);
+    };
+    constexpr bool halves = order == Order::halves;
+    const auto first = halves ? JoinedFloats(z.first.sin, z.later.sin) : side_by_side(z.first);
+    const auto second = halves ? JoinedFloats(z.first.cos, z.later.cos) : side_by_side(z.later);
+    if (later == i) {
+      put_one();
+    } else {
+      PutVector<caching>(first, halves ? place.sin + i : place.sin + 2 * i);
+      PutVector<caching>(second, halves ? place.cos + i : place.sin + 2 * later);
+    }
+    return quick.MarksOf(z, first, second);
   }
-  return quick.Join(quick.MarksOf(z.first, first), quick.MarksOf(z.later, second));
 }
 
-/// Looks at the vectors at i and `later` again, one by one, and puts those in place again, certified, that the quick
-/// certificate is not sure of. Not inlined, and given nothing that has been computed, so that the loop need not keep it
-/// in memory.
+/// Looks at the vectors at i and `later` again and puts those in place again, certified, that the quick certificate is
+/// not sure of. Not inlined, and given nothing that has been computed, so that the loop need not keep it in memory. A
+/// line of 16-bit elements that was streamed is streamed whole: a part of one would wait for the rest to be read.
 template <class Type, Order order, Caching caching>
 HWY_NOINLINE bool PutAgain(const RowOf& row, std::size_t i, std::size_t later, const RowPlace<Type>& place,
                            const QuickCertificate<Type>& quick) {
+  using Element = typename Type::Element;
+  constexpr std::size_t lanes = hn::MaxLanes(Doubles());
   bool decided = true;
-  for (; i <= later; i += hn::Lanes(Doubles())) {
-    const Rotation z = TurnedTo<Type>(row, i);
-    const auto floats = hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), Float32::Round(Doubles(), z.cos),
-                                    Float32::Round(Doubles(), z.sin));
-    if (!quick.AllCertain(quick.MarksOf(z, floats))) decided &= PutCertified<Type, order, caching>(row, z, i, place);
+  if constexpr (sizeof(Element) == 4) {
+    for (; i <= later; i += lanes) {
+      const Rotation z = TurnedTo<Type>(row, i);
+      const auto floats = JoinedFloats(z.sin, z.cos);
+      if (!quick.AllCertain(quick.MarksOf({z, z}, floats, floats)))
+        decided &= PutCertified<Type, order, caching>(row, z, i, place, i);
+    }
+  } else if constexpr (sizeof(Element) == 2) {
+    // The elements of both: pairs, or sines and then cosines.
+    alignas(64) std::array<Element, 4 * lanes> elements;
+    const RowPlace<Type> first{elements.data(), elements.data() + 2 * lanes, Component::sin};
+    const TwoRotations z{TurnedTo<Type>(row, i), TurnedTo<Type>(row, later)};
+    const bool certain = quick.AllCertain(PutQuickly<Type, order, Caching::kept>(z, 0, lanes, first, quick));
+    if (certain) return true;
+    if (later == i) return PutCertified<Type, order, caching>(row, z.first, i, place, i);
+    decided &= PutCertified<Type, order, Caching::kept>(row, z.first, i, first, 0);
+    decided &= PutCertified<Type, order, Caching::kept>(row, z.later, later, first, lanes);
+    const hn::Repartition<Element, Doubles> d;
+    const auto whole = hn::Load(d, elements.data());
+    if (order == Order::halves) {
+      PutHalves<Type, caching>(whole, place.sin + i, place.cos + i);
+    } else {
+      PutVector<caching>(whole, place.sin + 2 * i);
+    }
   }
   return decided;
 }

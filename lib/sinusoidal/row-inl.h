@@ -148,17 +148,30 @@ HWY_INLINE auto TurnedTo(const RowOf& row, std::size_t i) {
   }
 }
 
+/// Type::Certify, but that ends are rounded to 16 bits once: of the floats that are ties, which the quick certificate
+/// leaves open, hardly one stays so.
+template <class Type, class Value>
+HWY_INLINE Certified<BitsTag<Type>> CertifyOnce(const Value& value, DoubleVector bound) {
+  const Doubles d;
+  if constexpr (sizeof(typename Type::Element) == 2) {
+    const auto upper = Type::Round(d, hn::Add(value, bound));
+    return {upper, hn::Ne(Type::Round(d, hn::Sub(value, bound)), upper)};
+  } else {
+    return Type::Certify(d, value, bound);
+  }
+}
+
 /// Rounds a vector of pairs, the i-th of the tile and those after it, with the certificate, computes anew what that
-/// leaves open, and puts it in place. False if the last tier could not decide. `Value` is Rotation, or PreciseRotation
-/// for float64. Vectors come by value, as Redo's.
+/// leaves open, and puts it at index `at` of the place. False if the last tier could not decide. `Value` is Rotation, or
+/// PreciseRotation for float64. Vectors come by value, as Redo's.
 template <class Type, Order order, Caching caching, class Value>
-HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const RowPlace<Type>& place) {
+HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const RowPlace<Type>& place, std::size_t at) {
   const Doubles d;
   const BitsTag<Type> bits;
   const double magnitude = std::fabs(row.plan.encoding.scale);
   const DoubleVector bound = hn::Set(d, (Type::dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * magnitude);
-  Certified<BitsTag<Type>> sin = Type::Certify(d, z.sin, bound);
-  Certified<BitsTag<Type>> cos = Type::Certify(d, z.cos, bound);
+  Certified<BitsTag<Type>> sin = CertifyOnce<Type>(z.sin, bound);
+  Certified<BitsTag<Type>> cos = CertifyOnce<Type>(z.cos, bound);
   // Beyond the range of scales the bounds do not hold.
   const auto beyond = hn::FirstN(bits, ScaleIsModerate(magnitude) ? 0 : hn::Lanes(bits));
   sin.undecided = hn::Or(sin.undecided, beyond);
@@ -166,7 +179,7 @@ HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const R
   Elements<Type> elements{sin.bits, cos.bits};
   const bool decided = hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)) ||
                        Redo<Type>(row.plan, row.tile.first + i, row.Position(), sin, cos, elements);
-  Put<Type, order, caching>(elements, i, place);
+  Put<Type, order, caching>(elements, at, place);
   return decided;
 }
 
@@ -180,7 +193,7 @@ bool EncodeWithCare(const RowOf& row, const RowPlace<Type>& place) {
   for (std::size_t done = 0; done < row.tile.padded; done += hn::Lanes(d)) {
     const std::size_t i = order == Order::halves ? row.tile.padded - hn::Lanes(d) - done : done;
     if constexpr (rounding == Rounding::certified) {
-      decided &= PutCertified<Type, order, caching>(row, TurnedTo<Type>(row, i), i, place);
+      decided &= PutCertified<Type, order, caching>(row, TurnedTo<Type>(row, i), i, place, i);
     } else {
       const auto z = TurnedTo<Type>(row, i);
       if constexpr (Type::dtype == Dtype::float64) {

@@ -51,7 +51,7 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
   MovingAnchors anchors(plan, tile);
 #if HWY_TARGET != HWY_SCALAR
   // In the concatenated layout a padded vector writes beyond its half, which only the careful order puts right.
-  const bool quickly = Type::dtype != Dtype::float64 && QuickCertificate<Type>::Suits(plan.encoding.scale) &&
+  const bool quickly = Type::dtype != Dtype::float64 && SuitsQuickCertificate<Type>(plan.encoding.scale) &&
                        (order != Order::halves || tile.padded == tile.count);
   const QuickCertificate<Type> quick(quickly ? plan.encoding.scale : 1);
   // Elements of 16 bits leave two vectors at a time, at addresses that are multiples of that.
