@@ -403,14 +403,13 @@ HWY_INLINE auto RoundFloatPairsAgain(Type, V first, V second) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
     // One permutation in place of two extensions and what joins them; Highway has none of 16-bit lanes of two vectors.
     if constexpr (sizeof(V) == 64) {
-      alignas(64) static constexpr std::uint16_t order[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,
-                                                              37, 6, 38, 7, 39, 8,  40, 9,  41, 10, 42,
+      alignas(64) static constexpr std::uint16_t order[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                                              37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
                                                               11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
       const hn::Rebind<hwy::float16_t, decltype(df)> dh;
-      return hn::Vec<decltype(narrow)>{
-          _mm512_permutex2var_epi16(_mm512_castsi256_si512(hn::DemoteTo(dh, hn::BitCast(df, first)).raw),
-                                    hn::Load(narrow, order).raw,
-                                    _mm512_castsi256_si512(hn::DemoteTo(dh, hn::BitCast(df, second)).raw))};
+      return hn::Vec<decltype(narrow)>{_mm512_permutex2var_epi16(
+          _mm512_castsi256_si512(hn::DemoteTo(dh, hn::BitCast(df, first)).raw), hn::Load(narrow, order).raw,
+          _mm512_castsi256_si512(hn::DemoteTo(dh, hn::BitCast(df, second)).raw))};
     }
 #endif
     return hn::BitCast(narrow, hn::Or(Float16Bits(df, hn::BitCast(df, first)),

@@ -88,8 +88,7 @@ class QuickCertificate {
 
 /// For 16 bits, steps 1, 3 and 4.
 template <class Type>
-  requires(sizeof(typename Type::Element) == 2)
-class QuickCertificate<Type> {
+requires(sizeof(typename Type::Element) == 2) class QuickCertificate<Type> {
  public:
   using D = hn::Repartition<std::uint16_t, Doubles>;
   using Floats = hn::Vec<hn::Repartition<std::uint32_t, Doubles>>;
