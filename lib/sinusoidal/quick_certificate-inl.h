@@ -24,8 +24,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-#if HWY_TARGET != HWY_SCALAR
-
 /// The scales that the certificates are for: of their values none overflows the type.
 template <class Type>
 bool SuitsQuickCertificate(double scale) {
@@ -35,6 +33,8 @@ bool SuitsQuickCertificate(double scale) {
 /// The e of the proof. Where 1.5 s is rounded up to a power of two it is the greater one, which the argument has room
 /// for.
 inline int ExponentOfScale(double scale) { return std::ilogb(1.5 * scale); }
+
+#if HWY_TARGET != HWY_SCALAR
 
 /// Two vectors of pairs, or one twice.
 struct TwoRotations {

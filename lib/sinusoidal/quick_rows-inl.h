@@ -145,8 +145,9 @@ HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, con
 }
 
 /// The rows at 1 to `count` rows after the anchors' and at as many before, `stride` elements from each other, as
-/// EncodeQuickly does one. The vectors that come next are turned before those at hand are rounded: in the order of the
-/// code the processor then finds more to do that does not wait for what is just before.
+/// EncodeQuickly does one. Where there are registers for both, the vectors that come next are turned before those at
+/// hand are rounded: in the order of the code the processor then finds more to do that does not wait for what is just
+/// before.
 template <class Type, Rounding rounding, Order order, Caching caching>
 HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& place, std::size_t stride,
                                   std::int64_t count, const QuickCertificate<Type>& quick) {
@@ -169,7 +170,9 @@ HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& pla
   // Where the count of vectors is odd, the last but one is done twice.
   const std::size_t last = middle.tile.padded - 2 * lanes;
   bool decided = true;
-  BothSides next = turned(steps_of(1), 0);
+  constexpr bool ahead = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;  // 32 vector registers
+  BothSides next;
+  if constexpr (ahead) next = turned(steps_of(1), 0);
   std::size_t next_i = 0;
   for (std::int64_t offset = 1; offset <= count; ++offset) {
     const RowPlace<Type> after = moved(place, offset * static_cast<std::ptrdiff_t>(stride));
@@ -177,10 +180,10 @@ HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& pla
     const double* const steps = steps_of(offset);
     const double* const next_steps = steps_of(offset < count ? offset + 1 : offset);
     do {
-      const BothSides z = next;
       const std::size_t i = next_i;
       next_i = i == last ? 0 : std::min(i + 2 * lanes, last);
-      next = turned(i == last ? next_steps : steps, next_i);
+      const BothSides z = ahead ? next : turned(steps, i);
+      if constexpr (ahead) next = turned(i == last ? next_steps : steps, next_i);
       const auto marks = quick.Join(PutQuickly<Type, order, caching>(z.after, i, i + lanes, after, quick),
                                     PutQuickly<Type, order, caching>(z.before, i, i + lanes, before, quick));
       if (rounding == Rounding::fast || HWY_LIKELY(quick.AllCertain(marks))) continue;

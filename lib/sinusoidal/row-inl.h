@@ -162,8 +162,8 @@ HWY_INLINE Certified<BitsTag<Type>> CertifyOnce(const Value& value, DoubleVector
 }
 
 /// Rounds a vector of pairs, the i-th of the tile and those after it, with the certificate, computes anew what that
-/// leaves open, and puts it at index `at` of the place. False if the last tier could not decide. `Value` is Rotation, or
-/// PreciseRotation for float64. Vectors come by value, as Redo's.
+/// leaves open, and puts it at index `at` of the place. False if the last tier could not decide. `Value` is Rotation,
+/// or PreciseRotation for float64. Vectors come by value, as Redo's.
 template <class Type, Order order, Caching caching, class Value>
 HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const RowPlace<Type>& place, std::size_t at) {
   const Doubles d;

@@ -47,18 +47,23 @@ class RowPlacer {
   using Element = typename Type::Element;
 
   RowPlacer(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip)
-      : earlier_(strip.caching), later_(strip.caching), plan_(plan), tile_(tile), strip_(strip) {
+      : caching_(HWY_TARGET == HWY_SCALAR ? Caching::kept : strip.caching),  // its streaming stores are ordinary ones
+        earlier_(caching_),
+        later_(caching_),
+        plan_(plan),
+        tile_(tile),
+        strip_(strip) {
     const bool full_vectors = tile.padded == tile.count;
     const auto whole_lines = [](std::size_t elements) { return elements * sizeof(Element) % cache_line == 0; };
     const bool aligned = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 &&
                          whole_lines(static_cast<std::size_t>(strip.out.row_stride));
     const bool streams = Interleaved() ? streams_pairs<Type, Doubles>
                                        : streams_elements<Type, Doubles> && whole_lines(plan.frequencies.pairs());
-    direct_ = full_vectors && (strip.caching == Caching::kept || (streams && aligned));
+    direct_ = full_vectors && (caching_ == Caching::kept || (streams && aligned));
   }
 
   /// How the kernel stores a row that it is given a place for.
-  Caching Stores() const { return direct_ ? strip_.caching : Caching::kept; }
+  Caching Stores() const { return direct_ ? caching_ : Caching::kept; }
 
   /// Whether places are in the table itself: then that of each row lies Stride() elements after that of the one before.
   bool Direct() const { return direct_; }
@@ -108,6 +113,7 @@ class RowPlacer {
         writer.Row(reinterpret_cast<std::byte*>(destination), elements * sizeof(Element)));
   }
 
+  Caching caching_;
   RowWriter earlier_;
   RowWriter later_;
   const SinusoidalPlan& plan_;

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 
+#include "lib/sinusoidal/quick_lanes-inl.h"
 #include "lib/sinusoidal/quick_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -49,11 +50,11 @@ template <class Type, Rounding rounding, Order order, Caching caching>
 HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip,
                              RowPlacer<Type>& placer) {
   MovingAnchors anchors(plan, tile);
-#if HWY_TARGET != HWY_SCALAR
   // In the concatenated layout a padded vector writes beyond its half, which only the careful order puts right.
   const bool quickly = Type::dtype != Dtype::float64 && SuitsQuickCertificate<Type>(plan.encoding.scale) &&
                        (order != Order::halves || tile.padded == tile.count);
   const QuickCertificate<Type> quick(quickly ? plan.encoding.scale : 1);
+#if HWY_TARGET != HWY_SCALAR
   // Elements of 16 bits leave two vectors at a time, at addresses that are multiples of that.
   const std::size_t two_vectors = 2 * hn::Lanes(Doubles());
   const bool both_sides = quickly && placer.Direct() && strip.list == nullptr && strip.step == 1 &&
@@ -75,7 +76,6 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
     const auto one = [&](std::int64_t r) HWY_ATTR {
       const RowOf this_row = at(strip.position(r) - anchor);
       const RowPlace<Type> place = placer.Place(r);
-#if HWY_TARGET != HWY_SCALAR
       if constexpr (Type::dtype != Dtype::float64) {
         if (quickly) {
           decided &= EncodeQuickly<Type, rounding, order, caching>(this_row, place, quick);
@@ -83,7 +83,6 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
           return;
         }
       }
-#endif
       decided &= EncodeWithCare<Type, rounding, order, caching>(this_row, place);
       placer.Advance();
     };
