@@ -13,6 +13,7 @@
 #include "lib/attention/position_part.hpp"
 #include "lib/attention/softmax_rows.hpp"
 #include "lib/kernels/checks.hpp"
+#include "lib/kernels/parallel.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
 // The error bound, attention_error, is proved in docs/proofs/attention-encoder.md: what a score errs by (step 1), a
@@ -55,9 +56,35 @@ Tensor with_middle_exchanged(const Tensor& x) {
   return result;
 }
 
+// The nearest bfloat16, ties to even; a NaN stays one.
+std::uint16_t bfloat16_of(std::uint32_t bits) {
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+}
+
+// convert(a `From` as bits) for every element, as `To`. Memory of tensors is aligned for every element.
+template <class From, class To, class Convert>
+void convert_bits(const Tensor& x, Tensor& to, std::int64_t first, std::int64_t last, Convert convert) {
+  const auto* const source = reinterpret_cast<const From*>(x.data.data());
+  auto* const destination = reinterpret_cast<To*>(to.data.data());
+  for (std::int64_t i = first; i < last; ++i) destination[i] = convert(source[i]);
+}
+
 Tensor converted(const Tensor& x, Dtype dtype) {
   Tensor result = Tensor::zeros(dtype, x.shape);
-  for (std::int64_t i = 0; i < x.elements(); ++i) result.set(i, x.at(i));
+  constexpr std::int64_t chunk = elements_per_thread;
+  parallel_for((x.elements() + chunk - 1) / chunk, x.elements(), [&](std::int64_t i) {
+    const std::int64_t first = i * chunk;
+    const std::int64_t last = std::min(x.elements(), first + chunk);
+    if (x.dtype == Dtype::bfloat16 && dtype == Dtype::float32) {
+      convert_bits<std::uint16_t, std::uint32_t>(x, result, first, last,
+                                                 [](std::uint16_t bits) { return std::uint32_t{bits} << 16; });
+    } else if (x.dtype == Dtype::float32 && dtype == Dtype::bfloat16) {
+      convert_bits<std::uint32_t, std::uint16_t>(x, result, first, last, bfloat16_of);
+    } else {
+      for (std::int64_t element = first; element < last; ++element) result.set(element, x.at(element));
+    }
+  });
   return result;
 }
 

@@ -6,15 +6,19 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "lib/attention/attention.hpp"
 #include "lib/kernels/parallel.hpp"
 
 // Attention beside the matrix products that it cannot do without: q k^T and weights v for each head, whole, by Eigen
-// alone, heads shared among threads. `of_eigen_product` is the rate of attention over that of the products, measured in
-// the same case.
+// alone, heads shared among threads, in float32 whatever the case. `of_eigen_product` is the rate of attention over
+// that of the products, measured in the same case; a window leaves out most of both, but the rates count all.
 
 namespace sextant {
 namespace {
@@ -33,8 +37,8 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Tensor uniform(const Size& size, unsigned seed) {
-  Tensor tensor = Tensor::zeros(Dtype::float32, {1, size.heads, size.n, size.head_dim});
+Tensor uniform(const Size& size, Dtype dtype, unsigned seed) {
+  Tensor tensor = Tensor::zeros(dtype, {1, size.heads, size.n, size.head_dim});
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> value(-1, 1);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, value(random));
@@ -55,16 +59,34 @@ double seconds_of_products(const Size& size) {
   });
 }
 
-void attention_float32(benchmark::State& state, const Size& size) {
-  const DotProductAttention attention({size.heads, size.heads, size.head_dim, false, std::nullopt});
-  const Tensor q = uniform(size, 1);
-  const Tensor k = uniform(size, 2);
-  const Tensor v = uniform(size, 3);
+/// What attention does besides the products.
+struct Case {
+  const char* name;
+  Dtype dtype = Dtype::float32;
+  std::optional<PositionEncoding> position = std::nullopt;
+  std::optional<std::int64_t> window = std::nullopt;
+};
+
+void attention_beside_products(benchmark::State& state, const Size& size, const Case& what) {
+  const DotProductAttention attention({.num_heads = size.heads,
+                                       .num_kv_heads = size.heads,
+                                       .head_dim = size.head_dim,
+                                       .position = what.position,
+                                       .window = what.window});
+  const Tensor q = uniform(size, what.dtype, 1);
+  const Tensor k = uniform(size, what.dtype, 2);
+  const Tensor v = uniform(size, what.dtype, 3);
+  std::vector<std::int64_t> positions(what.position ? static_cast<std::size_t>(size.n) : 0);
+  std::iota(positions.begin(), positions.end(), 0);
+  Tensor weight;
+  if (what.position && std::holds_alternative<RelativeBias>(*what.position))
+    weight = Tensor::zeros(what.dtype, {std::get<RelativeBias>(*what.position).num_buckets, size.heads});
+  const AttentionInputs inputs{q, k, v, positions, weight.shape.empty() ? nullptr : &weight};
   double own = 0;
   double products = 0;
   for ([[maybe_unused]] auto _ : state) {
     // In turns, so that what else the machine does meets both.
-    const double seconds = seconds_of([&] { benchmark::DoNotOptimize(attention.attend({q, k, v, {}, nullptr})); });
+    const double seconds = seconds_of([&] { benchmark::DoNotOptimize(attention.attend(inputs)); });
     products += seconds_of_products(size);
     own += seconds;
     state.SetIterationTime(seconds);
@@ -75,11 +97,31 @@ void attention_float32(benchmark::State& state, const Size& size) {
   state.counters["gflops"] = operations / own * 1e-9;
 }
 
+std::vector<Case> cases(const Size& size) {
+  Alibi alibi;
+  alibi.num_heads = size.heads;
+  alibi.mask = Mask::symmetric;
+  const RelativeBias relative_bias;
+  Rope rope;
+  rope.head_dim = rope.rotary_dim = size.head_dim;
+  return {{.name = "float32/plain"},
+          {.name = "bfloat16/plain", .dtype = Dtype::bfloat16},
+          {.name = "float32/alibi", .position = alibi},
+          {.name = "float32/relative_bias", .position = relative_bias},
+          {.name = "float32/rope", .position = rope},
+          {.name = "bfloat16/rope", .dtype = Dtype::bfloat16, .position = rope},
+          {.name = "float32/window_256", .window = 256}};
+}
+
 [[maybe_unused]] const bool registered = [] {
   for (const Size& size : {Size{8, 1024, 64}, Size{8, 2048, 128}}) {
-    const std::string name = "attention/float32/" + std::to_string(size.heads) + "x" + std::to_string(size.n) + "x" +
-                             std::to_string(size.head_dim);
-    benchmark::RegisterBenchmark(name.c_str(), attention_float32, size)->UseManualTime()->Unit(benchmark::kMillisecond);
+    for (const Case& what : cases(size)) {
+      const std::string name = std::string("attention/") + what.name + "/" + std::to_string(size.heads) + "x" +
+                               std::to_string(size.n) + "x" + std::to_string(size.head_dim);
+      benchmark::RegisterBenchmark(name.c_str(), attention_beside_products, size, what)
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond);
+    }
   }
   return true;
 }();

@@ -22,8 +22,18 @@
 #include <limits>
 #include <vector>
 
+#include "lib/attention/products.hpp"
 #include "lib/attention/softmax_rows.hpp"
 #include "lib/kernels/parallel.hpp"
+
+// A block of queries of one head, for each block of keys that one of them sees:
+//   1. The keys are transposed, and scores are the product of the scaled queries with them.
+//   2. Each query's scores, of the keys that it sees, are capped and biased; they become weights, e^(score - greatest),
+//      by vectors (softmax_rows.cpp), and the query's state is brought up to date. Weights of keys that it does not see
+//      are 0.
+//   3. Where a greatest score has grown, the query's sum of weighted values is multiplied by what its weights now lack.
+//   4. The product of the weights with the values is added to the sums.
+// At last the sums are divided by those of the weights. The error: docs/proofs/attention-encoder.md.
 
 namespace sextant {
 namespace {
@@ -65,6 +75,7 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   }
   Matrix<Scalar> weighted = Matrix<Scalar>::Zero(block.count, width);
   Matrix<Scalar> scores(block.count, keys_per_block);
+  Matrix<Scalar> keys_across(width, keys_per_block);
   std::vector<Scalar> bias(arrays.bias == nullptr ? 0 : keys_per_block);
   // A sink is a key whose value is zero.
   const SoftmaxState<Scalar> before = arrays.sinks == nullptr
@@ -81,8 +92,10 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   }
   for (std::int64_t start = by_any.first; start < by_any.end; start += keys_per_block) {
     const std::int64_t keys = std::min(keys_per_block, by_any.end - start);
-    auto part = scores.leftCols(keys);
-    part.noalias() = queries * Map(arrays.k + kv_start + start * width, keys, width).transpose();
+    transpose<Scalar>(keys, width, {arrays.k + kv_start + start * width, width}, {keys_across.data(), keys_per_block});
+    scores.setZero();
+    add_product<Scalar>({block.count, width, keys}, {queries.data(), width}, {keys_across.data(), keys_per_block},
+                        {scores.data(), keys_per_block});
     bool hides_some = false;
     for (std::int64_t row = 0; row < block.count; ++row) {
       const KeyRange of_row = part_of(seen[static_cast<std::size_t>(row)], start, keys);
@@ -100,16 +113,17 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
                                         count, states[static_cast<std::size_t>(row)]);
       if (factor != 1) weighted.row(row) *= factor;
     }
-    const Map values(arrays.v + kv_start + start * width, keys, width);
-    if (hides_some && !values.allFinite()) {
+    const Scalar* const values = arrays.v + kv_start + start * width;
+    if (hides_some && !Map(values, keys, width).allFinite()) {
       // A hidden key's weight is 0, and 0 times NaN or infinity is NaN: it must not be multiplied at all.
       for (std::int64_t row = 0; row < block.count; ++row) {
         const KeyRange of_row = part_of(seen[static_cast<std::size_t>(row)], start, keys);
-        weighted.row(row).noalias() +=
-            part.row(row).segment(of_row.first, of_row.count()) * values.middleRows(of_row.first, of_row.count());
+        add_product<Scalar>({1, of_row.count(), width}, {scores.data() + row * keys_per_block + of_row.first, 0},
+                            {values + of_row.first * width, width}, {weighted.data() + row * width, width});
       }
     } else {
-      weighted.noalias() += part * values;
+      add_product<Scalar>({block.count, keys, width}, {scores.data(), keys_per_block}, {values, width},
+                          {weighted.data(), width});
     }
   }
   Eigen::Map<Matrix<Scalar>> out(arrays.out + q_start, block.count, width);
