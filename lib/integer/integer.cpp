@@ -11,6 +11,11 @@
 #include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
 
+// A row is one element as often as it has channels:
+//   1. The element is rounded once, a quotient by way of rounding to odd, which has its proof beside it.
+//   2. Rows of whole lines, and long ones, go past the caches where the table is larger: a word of copies of the
+//      element fills them (LineWriter::write_copies), some rows at a time. Other short rows are stored.
+
 namespace sextant {
 namespace {
 
@@ -29,7 +34,7 @@ double quotient_to_odd(double numerator, double denominator) {
   return std::bit_cast<double>(bits);
 }
 
-// Bytes of a row below which ordinary stores of it are the faster, where measured.
+// Bytes of a row below which ordinary stores of it are the faster, where measured, unless it is whole lines.
 constexpr std::size_t least_streamed = 512;
 
 // `count` elements of the same bits from `place` on, at any alignment.
@@ -42,6 +47,14 @@ void put_copies(std::byte* place, std::int64_t count, Bits bits) {
     for (; count >= per_line; count -= per_line, place += sizeof line) std::memcpy(place, line.data(), sizeof line);
   }
   for (std::int64_t index = 0; index < count; ++index) put(place, index, bits);
+}
+
+// The element as often as a word has room for it.
+template <class Bits>
+std::uint64_t repeated(Bits element) {
+  std::uint64_t word = element;
+  for (int bits = 8 * sizeof(Bits); bits < 64; bits *= 2) word |= word << bits;
+  return word;
 }
 
 }  // namespace
@@ -59,23 +72,34 @@ IntegerEncoder::IntegerEncoder(const Integer& encoding, std::int64_t max_positio
 void IntegerEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
   check_table(out, std::ssize(positions), encoding_.dim);
   check_range("IntegerEncoder::encode", positions);
-  const auto last = static_cast<double>(max_position_ - 1);
+  const auto greatest = static_cast<double>(max_position_ - 1);
   const std::size_t row_bytes = static_cast<std::size_t>(encoding_.dim) * size_of(out.dtype);
   with_bits_of(out.dtype, [&]<class Bits>(Bits) {
     const auto element_of = [&](std::int64_t row) {
       const auto number = static_cast<double>(positions[static_cast<std::size_t>(row)]);
       double value = number;
-      if (encoding_.normalize) value = out.dtype == Dtype::float64 ? number / last : quotient_to_odd(number, last);
+      if (encoding_.normalize)
+        value = out.dtype == Dtype::float64 ? number / greatest : quotient_to_odd(number, greatest);
       return bits_of<Bits>(out.dtype, value);
     };
-    if (row_bytes < least_streamed) {
+    if (row_bytes < least_streamed && row_bytes % LineWriter::line_bytes != 0) {
       return for_each_row(
           out, [&](std::int64_t row, std::byte* place) { put_copies(place, encoding_.dim, element_of(row)); });
     }
-    write_rows(out, [&](std::int64_t row, std::byte* place, LineWriter& writer) {
-      std::uint64_t word = element_of(row);  // with as many copies as it has room for
-      for (int bits = 8 * sizeof(Bits); bits < 64; bits *= 2) word |= word << bits;
-      writer.write_copies(place, word, row_bytes);
+    write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+      const bool side_by_side = out.row_stride == out.width;
+      std::array<std::uint64_t, 64> words;
+      for (std::int64_t row = first; row < last; row += std::ssize(words)) {
+        const std::int64_t count = std::min(last - row, std::ssize(words));
+        for (std::int64_t i = 0; i < count; ++i) words[static_cast<std::size_t>(i)] = repeated(element_of(row + i));
+        const auto of_rows = std::span(words).first(static_cast<std::size_t>(count));
+        if (side_by_side) {
+          writer.write_copies(row_of(out, row), of_rows, row_bytes);
+        } else {
+          for (std::int64_t i = 0; i < count; ++i)
+            writer.write_copies(row_of(out, row + i), of_rows[static_cast<std::size_t>(i)], row_bytes);
+        }
+      }
     });
   });
 }

@@ -37,16 +37,21 @@ void StreamWholeLines(std::byte* destination, const std::byte* source, std::size
 #endif
 }
 
-// Lines of one word. It comes in a register: a load of what was stored a moment ago would wait behind the lines that
-// are still on their way to memory.
-void StreamCopies(std::byte* destination, std::uint64_t word, std::size_t bytes) {
+// Lines of one word, `bytes` of them for each in turn. A word comes to them in a register: a load of what was stored a
+// moment ago would wait behind the lines that are still on their way to memory.
+void StreamCopies(std::byte* destination, const std::uint64_t* first, std::size_t count, std::size_t bytes) {
 #if HWY_TARGET == HWY_SCALAR
-  for (std::size_t i = 0; i < bytes; i += sizeof word) std::memcpy(destination + i, &word, sizeof word);
+  for (std::size_t word = 0; word < count; ++word) {
+    for (std::size_t i = 0; i < bytes; i += sizeof *first, destination += sizeof *first)
+      std::memcpy(destination, first + word, sizeof *first);
+  }
 #else
   const hn::CappedTag<std::uint64_t, LineWriter::line_bytes / sizeof(std::uint64_t)> d;
-  const auto words = hn::Set(d, word);
   auto* to = reinterpret_cast<std::uint64_t*>(destination);
-  for (std::size_t i = 0; i < bytes / sizeof word; i += hn::Lanes(d)) hn::Stream(words, d, to + i);
+  for (std::size_t word = 0; word < count; ++word) {
+    const auto words = hn::Set(d, first[word]);
+    for (std::size_t i = 0; i < bytes / sizeof *first; i += hn::Lanes(d), to += hn::Lanes(d)) hn::Stream(words, d, to);
+  }
 #endif
 }
 
@@ -124,8 +129,24 @@ void LineWriter::write_copies(std::byte* destination, std::uint64_t word, std::s
   // The word that the rest begins with.
   const std::uint64_t next = std::rotr(word, static_cast<int>(8 * (taken % sizeof word)));
   const std::size_t whole = (bytes - taken) / line_bytes * line_bytes;
-  if (whole > 0) HWY_DYNAMIC_DISPATCH(StreamCopies)(destination + taken, next, whole);
+  if (whole > 0) HWY_DYNAMIC_DISPATCH(StreamCopies)(destination + taken, &next, 1, whole);
   if (taken + whole < bytes) std::memcpy(line_.data(), line_of(next).data(), bytes - taken - whole);
+}
+
+void LineWriter::write_copies(std::byte* destination, std::span<const std::uint64_t> words, std::size_t bytes) {
+  const bool whole_lines =
+      reinterpret_cast<std::uintptr_t>(destination) % line_bytes == 0 && bytes % line_bytes == 0 && bytes > 0;
+  if (caching_ == Caching::streamed && whole_lines && !words.empty()) {
+    if (destination != next_) put_begun_line();
+    HWY_DYNAMIC_DISPATCH(StreamCopies)(destination, words.data(), words.size(), bytes);
+    next_ = destination + words.size() * bytes;
+    start_ = 0;
+    return;
+  }
+  for (const std::uint64_t word : words) {
+    write_copies(destination, word, bytes);
+    destination += bytes;
+  }
 }
 
 void LineWriter::finish() {

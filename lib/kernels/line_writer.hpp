@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 // How rows that are made or looked up elsewhere reach memory: past the caches where a table is larger than those.
 //
@@ -48,6 +49,9 @@ class LineWriter {
 
   /// The same of `bytes` bytes that repeat the eight of `word`, the least significant first.
   void write_copies(std::byte* destination, std::uint64_t word, std::size_t bytes);
+
+  /// The same of `bytes` bytes for each word in turn, one after the other.
+  void write_copies(std::byte* destination, std::span<const std::uint64_t> words, std::size_t bytes);
 
   /// Writes what is left and waits for all of it. To be called after the last write.
   void finish();

@@ -48,5 +48,27 @@ TEST_P(LineWriterOn, WritesWhatItIsGivenAndNothingElse) {
   }
 }
 
+// Rows of one word each, of every alignment and length, after a piece that begins a line and before one that goes on.
+TEST_P(LineWriterOn, WritesCopiesOfManyWords) {
+  target_in_use();
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t bytes = round % 2 == 0 ? 64 * (random() % 4) : random() % 200;
+    const std::size_t before = round % 4 < 2 ? 0 : random() % 70;
+    std::vector<std::uint64_t> words(random() % 9);
+    for (std::uint64_t& word : words) word = random();
+    GuardedBytes memory(before + bytes * words.size() + 10, GuardedBytes::Against::start);
+    std::vector<std::byte> expected(memory.size(), std::byte{7});
+    for (std::size_t i = 0; i < bytes * words.size(); ++i)
+      expected[before + i] = static_cast<std::byte>(words[i / bytes] >> 8 * (i % bytes % 8));
+    LineWriter writer(round % 8 == 7 ? Caching::kept : Caching::streamed);
+    writer.write(memory.data(), expected.data(), before);
+    writer.write_copies(memory.data() + before, words, bytes);
+    writer.write(memory.data() + before + bytes * words.size(), expected.data() + before + bytes * words.size(), 10);
+    writer.finish();
+    ASSERT_EQ(std::memcmp(memory.data(), expected.data(), expected.size()), 0) << round;
+  }
+}
+
 }  // namespace
 }  // namespace sextant::kernels_line_writer_test
