@@ -88,9 +88,11 @@ void IntegerEncoder::encode(std::span<const std::int64_t> positions, const Rows&
     }
     write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
       const bool side_by_side = out.row_stride == out.width;
-      std::array<std::uint64_t, 64> words;
-      for (std::int64_t row = first; row < last; row += std::ssize(words)) {
-        const std::int64_t count = std::min(last - row, std::ssize(words));
+      std::array<std::uint64_t, 16> words;
+      // A kilobyte a call: the next words are computed while the lines of these leave.
+      const auto most = std::clamp<std::int64_t>(static_cast<std::int64_t>(1024 / row_bytes), 1, std::ssize(words));
+      for (std::int64_t row = first; row < last; row += most) {
+        const std::int64_t count = std::min(last - row, most);
         for (std::int64_t i = 0; i < count; ++i) words[static_cast<std::size_t>(i)] = repeated(element_of(row + i));
         const auto of_rows = std::span(words).first(static_cast<std::size_t>(count));
         if (side_by_side) {

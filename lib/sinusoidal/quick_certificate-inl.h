@@ -120,7 +120,7 @@ requires(sizeof(typename Type::Element) == 2) class QuickCertificate<Type> {
   static HWY_INLINE hn::Vec<D> FromTie(Floats floats) {
     const hn::DFromV<Floats> du;
     if constexpr (Type::dtype == Dtype::bfloat16) return hn::BitCast(D(), BFloat16InUpperHalf(floats));
-    return hn::BitCast(D(), hn::And(hn::Xor(floats, hn::Set(du, 0x1000)), hn::Set(du, 0xFFFF1FFF)));
+    return hn::BitCast(D(), hn::And(hn::Xor(floats, hn::Set(du, 0x1000)), hn::Set(du, ~0xE000U)));
   }
 
   /// Twice the bits of 2^(e-26), or of the least normal value where that is greater.
