@@ -24,6 +24,7 @@
 #include "properties/survey/take_survey.hpp"
 #include "reports/event_log.hpp"
 #include "reports/write.hpp"
+#include "subjects/builtin.hpp"
 #include "subjects/table_order.hpp"
 
 namespace sextant {
@@ -107,8 +108,17 @@ void set_aside_unread(std::vector<Property>& properties, const FieldsRead& read)
   }
 }
 
-std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Subject& subject, const Spec& spec) {
-  std::optional<Diagnosis> diagnosis = identify::diagnose(subject, spec);
+std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Subject& subject, const Spec& spec,
+                                      const std::vector<PropertyResult>& results) {
+  const auto proposer = builtin_subject();
+  identify::Clues clues{.proposer = proposer.get()};
+  const auto accuracy = std::ranges::find(results, "accuracy", &PropertyResult::id);
+  if (accuracy != results.end() && accuracy->verdict == Verdict::violated) {
+    for (const std::optional<Example>& example : {accuracy->simplest, accuracy->worst}) {
+      if (example && example->shown == Shown::alone) clues.failing.push_back(example->token);
+    }
+  }
+  std::optional<Diagnosis> diagnosis = identify::diagnose(subject, spec, clues);
   if (!diagnosis || diagnosis->spec_json.empty()) return diagnosis;
   const Spec other = parse_spec(diagnosis->spec_json);
   diagnosis->changes = changed_fields(spec, other);
@@ -185,7 +195,7 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
     report.survey = take_survey(subject, spec, directory.empty() ? SurveyFor::summary : SurveyFor::pictures);
   // A shard does not know what the others find: the first's holds if any does.
   if (report.shard ? is_wanted : asks_for_diagnosis(report.results))
-    report.diagnosis = diagnosis_of(arguments, subject, spec);
+    report.diagnosis = diagnosis_of(arguments, subject, spec, report.results);
   report.notes = notes;
   if (!read.how_known.empty()) report.notes.push_back(read.how_known);
   report.seconds = seconds_since(start);

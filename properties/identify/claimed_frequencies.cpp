@@ -27,6 +27,20 @@ bool are_frequencies(const std::vector<MeasuredTurn>& turns, const std::function
   return true;
 }
 
+// What a frequency's rounding to float32 and a product's leave open of a ratio.
+constexpr double ratio_slack = 0x1p-20;
+
+std::string words_of_ratio(double ratio) {
+  constexpr double turn = 2 * std::numbers::pi;
+  const auto is_near = [&](double number) { return std::fabs(ratio / number - 1) <= ratio_slack; };
+  const std::string text = is_near(turn)                   ? "2 pi"
+                           : is_near(1 / turn)             ? "1 / (2 pi)"
+                           : is_near(std::numbers::pi)     ? "pi"
+                           : is_near(1 / std::numbers::pi) ? "1 / pi"
+                                                           : fmt::format("{:.6g}", ratio);
+  return fmt::format("every frequency is {} times the one asked for", text);
+}
+
 // Llama 3's rule with another blend of w and w / s, `share` being that of w.
 std::optional<std::string> other_blend(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                        const Llama3Scaling& rule) {
@@ -59,6 +73,21 @@ std::vector<double> frequencies_of(const Rope& rope, std::int64_t length) {
   return radians;
 }
 
+std::optional<std::string> multiplied_beyond_half_turns(const std::vector<MeasuredTurn>& turns,
+                                                        const std::vector<double>& claimed) {
+  constexpr std::size_t enough = 4;
+  if (claimed.size() != turns.size() || turns.size() < enough) return std::nullopt;
+  // The slowest pair's is surely below half a turn.
+  const double ratio = turns.back().radians / claimed.back();
+  const double off = turns.back().uncertainty / claimed.back() + ratio_slack * std::fabs(ratio);
+  if (!(ratio * *std::ranges::max_element(claimed) > std::numbers::pi)) return std::nullopt;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const double apart = std::remainder(turns[i].radians - ratio * claimed[i], 2 * std::numbers::pi);
+    if (!(std::fabs(apart) <= turns[i].uncertainty + claimed[i] * off)) return std::nullopt;
+  }
+  return words_of_ratio(ratio);
+}
+
 bool have_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& frequencies) {
   return turns.size() == frequencies.size() && are_frequencies(turns, [&](std::size_t i) { return frequencies[i]; });
 }
@@ -86,8 +115,7 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
                                     turns.front().radians / claimed.front() * (1 + 0x1p-20)})
                            .value;
   if (are_frequencies(turns, [&](std::size_t i) { return claimed[i] * ratio; }))
-    return ratio == 1 ? std::nullopt
-                      : std::optional(fmt::format("every frequency is {:.6g} times the one asked for", ratio));
+    return ratio == 1 ? std::nullopt : std::optional(words_of_ratio(ratio));
   return odd_frequencies(turns, claimed);
 }
 

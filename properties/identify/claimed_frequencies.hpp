@@ -19,6 +19,11 @@ std::vector<double> frequencies_of(const Rope& rope, std::int64_t length);
 std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                                  std::int64_t length);
 
+/// "every frequency is 2 pi times the one asked for", where some are then above half a turn a position, and are seen as
+/// lower ones, or as of the other sign: `turns` have their signs. Nothing where none are, or they are not that.
+std::optional<std::string> multiplied_beyond_half_turns(const std::vector<MeasuredTurn>& turns,
+                                                        const std::vector<double>& claimed);
+
 /// Whether measured frequencies are these, but for the roundings of float32.
 bool have_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& frequencies);
 

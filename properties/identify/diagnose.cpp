@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,8 @@
 #include "properties/identify/answers_apart.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/identify/identify.hpp"
+#include "properties/identify/rearranged_answers.hpp"
+#include "properties/identify/wrong_places.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
@@ -100,17 +103,37 @@ std::string evaluation_words(const Spec& claim, const Spec& found) {
                      field_of(claim.evaluation));
 }
 
-// A few cases of accuracy under the claim that was found.
-void verify(Diagnosis& diagnosis, const Subject& subject, const Spec& found) {
+struct ShortAudit {
+  bool holds = false;
+  double of_bound = 0;
+};
+
+// A few cases of accuracy under another claim.
+ShortAudit audited(const Subject& subject, const Spec& claim) {
   AuditOptions options;
   options.profile = Profile::quick;
   options.amount = {.values = 1 << 16, .cases = 12, .largest_call = 4096};
   options.counterexamples = Counterexamples::not_sought;
-  const AuditOutcome outcome = audit({*property_named("accuracy")}, subject, found, options);
+  const AuditOutcome outcome = audit({*property_named("accuracy")}, subject, claim, options);
   const PropertyResult& result = outcome.results.front();
-  diagnosis.is_verified = result.verdict == Verdict::holds;
-  if (result.worst) diagnosis.of_bound = result.worst->deviation.of_bound;
+  return {result.verdict == Verdict::holds, result.worst ? result.worst->deviation.of_bound : 0};
 }
+
+// A subject that is always opened under one claim, whatever it is asked for: what one computes that obeys its spec, and
+// does something else besides, is judged by what it came to under that claim.
+class OpenedUnder final : public Subject {
+ public:
+  OpenedUnder(const Subject& subject, const Spec& claim) : subject_(subject), claim_(claim) {}
+
+  std::string name() const override { return subject_.name(); }
+  bool is_live() const override { return subject_.is_live(); }
+  Spec within_reach(const Spec& spec) const override { return subject_.within_reach(spec); }
+  std::unique_ptr<Session> open(const Spec&) const override { return subject_.open(claim_); }
+
+ private:
+  const Subject& subject_;
+  const Spec& claim_;
+};
 
 bool is_16_bit_class(AccuracyClass accuracy) {
   return accuracy == AccuracyClass::float16_angle || accuracy == AccuracyClass::bfloat16_angle;
@@ -140,19 +163,38 @@ void name_class(Diagnosis& diagnosis, AccuracyClass claimed, AccuracyClass found
   diagnosis.spec_json.clear();
 }
 
-std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
-  // A recorded table's positions.
-  const Spec claim = subject.within_reach(asked);
+// Whether a field is what pairs and channels show by themselves, their places, lengths and what position 0 is turned to,
+// and no parameter that was fitted to some of the answers.
+bool is_seen_directly(const DiagnosedDifference& difference) {
+  return difference.stage == DiagnosedStage::rotation || difference.stage == DiagnosedStage::table ||
+         difference.stage == DiagnosedStage::position;
+}
+
+// Of a claim that a second audit refutes, and one of the answers to the first claim; the first `of_fields` differences are of its fields.
+void keep_what_was_seen(Diagnosis& diagnosis, std::size_t of_fields) {
+  diagnosis.spec_json.clear();
+  const auto first = diagnosis.differences.begin();
+  const auto last = first + static_cast<std::ptrdiff_t>(of_fields);
+  diagnosis.differences.erase(std::remove_if(first, last, std::not_fn(is_seen_directly)), last);
+}
+
+// What differs by the name that was found, and whether no more is known of it than that something does.
+struct Told {
   Diagnosis diagnosis;
-  if (auto unusable = unusable_answers(subject, claim)) {
-    diagnosis.differences.push_back(std::move(*unusable));
-    return diagnosis;
-  }
-  const Identification found = identify(subject, claim);
+  bool is_vague = false;
+};
+
+Told told_by_name(const Subject& subject, const Spec& claim, const Identification& found) {
+  Told told;
+  Diagnosis& diagnosis = told.diagnosis;
   // The fields of a name that does not explain the answers are no difference, nor is how far it is off.
-  const bool is_off = std::ranges::any_of(found.faults, [](const Fault& one) { return one.kind == FaultKind::misfit; });
-  if (is_off) return std::nullopt;
+  const auto has = [&](FaultKind kind) {
+    return std::ranges::any_of(found.faults, [&](const Fault& one) { return one.kind == kind; });
+  };
+  if (has(FaultKind::misfit)) return told;
+  told.is_vague = has(FaultKind::vague);
   if (found.spec && found.convention.empty()) diagnosis.differences = differences(claim, *found.spec);
+  const std::size_t of_fields = diagnosis.differences.size();
   for (const Fault& convention : found.convention) diagnosis.differences.push_back(difference_of(convention));
   for (const Fault& fault : found.faults) diagnosis.differences.push_back(difference_of(fault));
   const bool is_as_claimed =
@@ -163,7 +205,7 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
   const bool has_other_class = found.spec && found.spec->accuracy != claim.accuracy;
   if (diagnosis.differences.empty() && has_other_class) {
     // A class of 16-bit angles admits nearly anything at far positions.
-    if (is_16_bit_class(found.spec->accuracy) && !is_off_early(subject, claim)) return std::nullopt;
+    if (is_16_bit_class(found.spec->accuracy) && !is_off_early(subject, claim)) return told;
     diagnosis.differences.push_back({"", "", DiagnosedStage::arithmetic});
   }
   // Another evaluation is tried where the claimed one does not hold, and kept where it does.
@@ -171,20 +213,50 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
     diagnosis.differences.push_back(
         {evaluation_words(claim, *found.spec), "",
          found.spec->evaluation == Evaluation::table ? DiagnosedStage::table : DiagnosedStage::rounding});
-  if (diagnosis.differences.empty()) return std::nullopt;
+  if (diagnosis.differences.empty()) return told;
   if (found.spec && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
     diagnosis.spec_json = to_json(*found.spec);
-    verify(diagnosis, subject, *found.spec);
+    const ShortAudit second = audited(subject, *found.spec);
+    diagnosis.is_verified = second.holds;
+    diagnosis.of_bound = second.of_bound;
   }
-  if (diagnosis.differences.front().words.empty()) name_class(diagnosis, claim.accuracy, found.spec->accuracy);
-  return diagnosis;
+  if (diagnosis.differences.front().words.empty()) {
+    name_class(diagnosis, claim.accuracy, found.spec->accuracy);
+    told.is_vague = !diagnosis.is_verified;
+  } else if (!diagnosis.spec_json.empty() && !diagnosis.is_verified &&
+             !audited(OpenedUnder(subject, claim), *found.spec).holds) {
+    keep_what_was_seen(diagnosis, of_fields);
+  }
+  return told;
+}
+
+std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const Clues& clues) {
+  // A recorded table's positions.
+  const Spec claim = subject.within_reach(asked);
+  Diagnosis alone;
+  for (auto* ask : {&unusable_answers, &rearranged_answers}) {
+    if (auto difference = ask(subject, claim)) {
+      alone.differences.push_back(std::move(*difference));
+      return alone;
+    }
+  }
+  const Identification found = identify(subject, claim);
+  Told told = told_by_name(subject, claim, found);
+  if (told.diagnosis.differences.empty() || told.is_vague) {
+    if (auto place = wrong_places(subject, claim, clues)) {
+      alone.differences.push_back(std::move(*place));
+      return alone;
+    }
+  }
+  if (told.diagnosis.differences.empty()) return std::nullopt;
+  return std::move(told.diagnosis);
 }
 
 }  // namespace
 
-std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim) {
+std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim, const Clues& clues) {
   try {
-    return made(subject, claim);
+    return made(subject, claim, clues);
   } catch (const SubjectFailure&) {
     // The verdicts tell how it failed.
     return std::nullopt;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "lib/spec/spec.hpp"
+#include "properties/identify/wrong_places.hpp"
 #include "properties/verdict/diagnosis.hpp"
 #include "subjects/subject.hpp"
 
@@ -10,7 +11,9 @@ namespace sextant::identify {
 
 /// The differences between a claim and what the subject computes under it, of a recorded subject at the positions that
 /// it has; nothing where no way is known to tell such claims, or where what was seen is what is claimed. A changed
-/// claim is audited shortly. A subject that fails meanwhile is not diagnosed. @throws Interrupted.
-std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim);
+/// claim is audited shortly, and fields that it does not confirm are not told. Where no way tells more, wrong values are
+/// told by what they have in common, which takes a proposer. A subject that fails meanwhile is not diagnosed.
+/// @throws Interrupted.
+std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim, const Clues& clues = {});
 
 }  // namespace sextant::identify

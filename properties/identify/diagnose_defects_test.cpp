@@ -34,10 +34,14 @@ struct Place {
 struct Arithmetic {
   std::function<double(const Place&)> position = [](const Place& place) { return static_cast<double>(place.given()); };
   std::function<double(double)> angle = [](double value) { return value; };
+  std::function<double(std::int64_t)> turned = [](std::int64_t) { return 1.0; };  // times the sines of a pair
+  std::function<double(double)> given = [](double value) { return value; };       // of what is turned
+  double used = 1;                                                                // times the second members
   std::function<double(double)> entry = [](double value) { return value; };
   std::function<double(double)> step = [](double value) { return value; };  // each result of the rotation's
   double reflected = 1;                                                     // -1: what the second member adds
-  double crossed = 1;  // times what the first member gets of the second
+  double crossed = 1;         // times what the first member gets of the second
+  double crossed_second = 1;  // times what the second gets of the first
   std::function<double(double)> result = [](double value) { return value; };
 };
 
@@ -50,12 +54,12 @@ Tensors rotated(const Arithmetic& with, const Tensors& inputs) {
     for (std::int64_t i = 0; i < half; ++i) {
       const double angle = with.angle(position * std::pow(10000.0, -static_cast<double>(i) / half));
       const double c = with.entry(std::cos(angle));
-      const double s = with.entry(std::sin(angle));
+      const double s = with.entry(std::sin(angle)) * with.turned(i);
       const std::int64_t at = vector * width + i;
-      const double a = x.at(at);
-      const double b = x.at(at + half) * with.reflected;
+      const double a = with.given(x.at(at));
+      const double b = with.given(x.at(at + half)) * with.reflected * with.used;
       y.set(at, with.result(with.step(with.step(a * c) - with.crossed * with.step(b * s))));
-      y.set(at + half, with.result(with.step(with.step(a * s) + with.step(b * c))));
+      y.set(at + half, with.result(with.step(with.crossed_second * with.step(a * s) + with.step(b * c))));
     }
   }
   return {{"y", y}};
@@ -178,6 +182,64 @@ TEST(DiagnosedDefect, RoundsTheTableOfA16BitClaim) {
   EXPECT_EQ(
       said(with, R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16"})"),
       "cosines and sines are rounded to bfloat16 before they are used: evaluation table measured, float32 claimed");
+}
+
+TEST(DiagnosedDefect, CountsPositionsFromTheCallsEnd) {
+  const std::string from_end = "positions are counted from the call's end: p of n tokens is turned as ";
+  Arithmetic with;
+  with.position = [](const Place& place) { return static_cast<double>(place.tokens - place.given()); };
+  EXPECT_EQ(said(with), from_end + "n - p");
+  with.position = [](const Place& place) { return static_cast<double>(place.given() - place.tokens); };
+  EXPECT_EQ(said(with), from_end + "p - n");
+  with.position = [](const Place& place) { return static_cast<double>(place.given() - place.tokens + 1); };
+  EXPECT_EQ(said(with), from_end + "p - (n - 1)");
+}
+
+TEST(DiagnosedDefect, MovesPositions) {
+  Arithmetic with;
+  with.position = [](const Place& place) { return static_cast<double>(place.given() + 18); };
+  EXPECT_EQ(said(with), "positions are 18 off: position 0 is turned as 18");
+}
+
+TEST(DiagnosedDefect, MultipliesAnglesByATurn) {
+  Arithmetic with;
+  with.angle = [](double value) { return 2 * std::numbers::pi * value; };
+  EXPECT_EQ(said(with), "every frequency is 2 pi times the one asked for");
+}
+
+TEST(DiagnosedDefect, TurnsSomePairsTheOtherWay) {
+  Arithmetic with;
+  with.turned = [](std::int64_t pair) { return pair >= 16 ? -1.0 : 1.0; };
+  EXPECT_EQ(said(with), "16 of 32 pairs turn the other way: 16 to 31");
+}
+
+TEST(DiagnosedDefect, RoundsWhatComesInAndGoesOut) {
+  Arithmetic with;
+  with.given = bfloat16;
+  with.result = bfloat16;
+  EXPECT_EQ(said(with), "vectors and results are rounded to bfloat16, what is between is not");
+  with.given = [](double value) { return value; };
+  EXPECT_EQ(said(with), "results are rounded to bfloat16");
+}
+
+TEST(DiagnosedDefect, LeavesSecondMembersOut) {
+  Arithmetic with;
+  with.used = 0;
+  EXPECT_EQ(said(with), "the second members of pairs are not used");
+}
+
+TEST(DiagnosedDefect, HasTheOtherSignInTheSecondMember) {
+  Arithmetic with;
+  with.crossed_second = -1;
+  EXPECT_EQ(said(with), "what the second member of a pair gets from the first has the other sign");
+}
+
+TEST(DiagnosedDefect, IsOfCallsOfOneToken) {
+  Arithmetic with;
+  with.position = [](const Place& place) {
+    return static_cast<double>(place.tokens == 1 ? place.given() + 1 : place.given());
+  };
+  EXPECT_EQ(said(with), "in a call of one token one position off: position p is turned as p + 1");
 }
 
 TEST(DiagnosedDefect, IsNoneOfARightOne) { EXPECT_EQ(said({}), "nothing"); }

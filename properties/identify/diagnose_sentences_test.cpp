@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <numbers>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -218,6 +219,19 @@ const std::vector<Sentence>& sentences() {
   static constexpr const char* yarn =
       R"({"encoding":"rope","head_dim":64,"max_position":600,)"
       R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":150}})";
+  static constexpr const char* llama3 =
+      R"({"encoding":"rope","head_dim":64,"max_position":600,"rope_scaling":{"rope_type":"llama3","factor":8,)"
+      R"("original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4}})";
+  static constexpr const char* dynamic =
+      R"({"encoding":"rope","head_dim":64,"max_position":600,)"
+      R"("rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":150}})";
+  const auto rope_of = [](Spec& spec) -> Rope& { return std::get<Rope>(spec.encoding); };
+  static constexpr const char* real =
+      R"({"encoding":"rope","head_dim":64,"max_position":512,"position_step":0.0009765625,"position_dtype":"float64"})";
+  const auto whole = [](Tensors& inputs) {
+    Tensor& positions = inputs.at("positions");
+    for (std::int64_t i = 0; i < positions.elements(); ++i) positions.set(i, std::trunc(positions.at(i)));
+  };
   const auto yarn_of = [](Spec& spec) -> YarnScaling& {
     return std::get<YarnScaling>(std::get<Rope>(spec.encoding).rope_scaling);
   };
@@ -236,6 +250,29 @@ const std::vector<Sentence>& sentences() {
        [yarn_of](Spec& spec) { yarn_of(spec).truncate = Truncate::no; }},
       {"short_yarn_factor", yarn, as_asked, as_answered, "the attention factor is left out",
        [yarn_of](Spec& spec) { yarn_of(spec).attention_factor = 1; }},
+      {"whole_positions", real, whole, as_answered, "positions are rounded down to whole numbers"},
+      {"llama3_factor", llama3, as_asked, as_answered,
+       "claims rope_scaling llama3 (factor 8, original_max_position_embeddings 8192, low_freq_factor 1, "
+       "high_freq_factor 4), computes rope_scaling llama3 (factor 6, original_max_position_embeddings 8192, "
+       "low_freq_factor 1, high_freq_factor 4)",
+       [rope_of](Spec& spec) { std::get<Llama3Scaling>(rope_of(spec).rope_scaling).factor = 6; }},
+      {"llama3_high", llama3, as_asked, as_answered,
+       "claims rope_scaling llama3 (factor 8, original_max_position_embeddings 8192, low_freq_factor 1, "
+       "high_freq_factor 4), computes rope_scaling llama3 (factor 8, original_max_position_embeddings 8192, "
+       "low_freq_factor 1, high_freq_factor 3)",
+       [rope_of](Spec& spec) { std::get<Llama3Scaling>(rope_of(spec).rope_scaling).high_freq_factor = 3; }},
+      {"llama3_base", llama3, as_asked, as_answered, "base 500000 measured, 10000 claimed",
+       [rope_of](Spec& spec) { rope_of(spec).rope_theta = 500000; }},
+      {"dynamic_factor", dynamic, as_asked, as_answered,
+       "claims rope_scaling dynamic (factor 4, original_max_position_embeddings 150), computes rope_scaling dynamic "
+       "(factor 3, original_max_position_embeddings 150)",
+       [rope_of](Spec& spec) { std::get<DynamicScaling>(rope_of(spec).rope_scaling).factor = 3; }},
+      {"great_base", R"({"encoding":"rope","head_dim":64,"max_position":64})", as_asked, as_answered,
+       "base 1000000000 measured, 10000 claimed", [rope_of](Spec& spec) { rope_of(spec).rope_theta = 1e9; }},
+      {"turns", table, as_asked, of_angles([](double p, double pair, double) {
+         return 2 * std::numbers::pi * p * std::pow(10000.0, -pair / 32);
+       }),
+       "angle_scale 6.283185307 measured, 1 claimed"},
       {"epsilon_outside", R"({"encoding":"qk_norm_rope","head_dim":64,"epsilon":1e-3,"max_position":600})", as_asked,
        divide_by_root_and_epsilon, "epsilon is added to the root of the mean, not below the root"},
       {"gamma", R"({"encoding":"xpos","head_dim":64,"max_position":600})", as_asked, of_gamma,

@@ -20,8 +20,9 @@ enum class Confidence {
 };
 std::string_view name_of(Confidence confidence);
 
-/// Whether a fault says what differs, or that answers are off from a name, whose fields then tell nothing.
-enum class FaultKind { cause, misfit };
+/// Whether a fault says what differs; that something does, and not what; or that answers are off from a name, whose
+/// fields then tell nothing.
+enum class FaultKind { cause, vague, misfit };
 
 /// What no spec says of a subject, in words, and of what stage of the computation it is.
 struct Fault {
@@ -31,6 +32,7 @@ struct Fault {
   FaultKind kind;
 };
 Fault misfit(std::string words);
+Fault vague(std::string words, DiagnosedStage of = DiagnosedStage::other);
 
 /// What a subject computes, told from its answers.
 struct Identification {

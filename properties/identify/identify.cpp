@@ -69,6 +69,8 @@ Fault::Fault(std::string told, DiagnosedStage of, FaultKind is) : words(std::mov
 
 Fault misfit(std::string words) { return {std::move(words), DiagnosedStage::other, FaultKind::misfit}; }
 
+Fault vague(std::string words, DiagnosedStage of) { return {std::move(words), of, FaultKind::vague}; }
+
 std::string_view name_of(Confidence confidence) {
   switch (confidence) {
     case Confidence::high: return "high";

@@ -115,6 +115,13 @@ Identification identify_fourier(CountedSession& session, const Spec& claim, cons
     // Others were not asked about.
     found.confidence = Confidence::medium;
   }
+  if (!found.spec) {
+    if (std::string words = other_places(asked, claim); !words.empty()) {
+      found.spec = claim;
+      found.confidence = Confidence::low;
+      found.faults.emplace_back(std::move(words), DiagnosedStage::position);
+    }
+  }
   for (const OtherPositions& other : other_positions) {
     if (found.spec) break;
     const double step = features.positions.step;

@@ -17,6 +17,7 @@
 #include "properties/identify/rope_rules.hpp"
 #include "properties/identify/rotation_faults.hpp"
 #include "properties/identify/rotation_layout.hpp"
+#include "properties/identify/wrong_channels.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -94,6 +95,10 @@ class RopeIdentifier {
 
   // Of pairs of no known layout, the first that is not the claimed one.
   void compare_pairs() {
+    if (const std::string words = words_of_unused(); !words.empty()) {
+      found_.faults.emplace_back(words, DiagnosedStage::rotation);
+      return;
+    }
     // Channels that are mixed otherwise, or are nearly all lost, show no pairs.
     if (!structure_.tangled.empty() || std::ssize(structure_.lost) + 1 >= rope_.head_dim) return;
     if (!structure_.lost.empty())
@@ -113,6 +118,46 @@ class RopeIdentifier {
                                           seen->input.first, seen->input.second, claimed.first, claimed.second));
       return;
     }
+  }
+
+  // Of pairs of which one member comes out in both, and the other one nowhere.
+  std::string words_of_unused() {
+    const auto is_in = [](const std::vector<std::int64_t>& channels, std::int64_t channel) {
+      return std::ranges::find(channels, channel) != channels.end();
+    };
+    std::vector<std::int64_t> firsts;
+    std::vector<std::int64_t> seconds;
+    for (std::int64_t i = 0; i < pairs(rope_); ++i) {
+      const Channels at = channels_of_pair(rope_, rope_.pairing, i);
+      if (is_in(structure_.lost, at.first) && is_in(structure_.tangled, at.second)) firsts.push_back(i);
+      if (is_in(structure_.tangled, at.first) && is_in(structure_.lost, at.second)) seconds.push_back(i);
+    }
+    const std::vector<std::int64_t>& unused = firsts.empty() ? seconds : firsts;
+    if (unused.empty() || (!firsts.empty() && !seconds.empty())) return {};
+    if (!come_out_without(unused, firsts.empty() ? &Channels::second : &Channels::first)) return {};
+    const std::string_view member = firsts.empty() ? "second" : "first";
+    if (unused.size() == 1) return fmt::format("the {} member of pair {} is not used", member, unused.front());
+    if (std::ssize(unused) == pairs(rope_)) return fmt::format("the {} members of pairs are not used", member);
+    return fmt::format("the {} members of pairs {} are not used", member, listed_numbers(unused));
+  }
+
+  // Whether an ordinary call has the same answer whatever these members are.
+  bool come_out_without(const std::vector<std::int64_t>& of_pairs, std::int64_t Channels::*member) {
+    const std::vector<std::int64_t> positions{1, std::min<std::int64_t>(5, claim_.max_position - 1), 2, 1, 3, 0};
+    Tensor x = Tensor::zeros(claim_.dtype, {2, 3, 2, rope_.head_dim});
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, std::cos(static_cast<double>(i)));
+    const Tensor with = rotate(session_, claim_, x, positions);
+    for (std::int64_t start = 0; start < x.elements(); start += rope_.head_dim) {
+      for (const std::int64_t pair : of_pairs) {
+        const Channels at = channels_of_pair(rope_, rope_.pairing, pair);
+        x.set(start + at.*member, std::sin(static_cast<double>(start + pair)) + 2);
+      }
+    }
+    const Tensor without = rotate(session_, claim_, x, positions);
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      if (with.at(i) != without.at(i)) return false;
+    }
+    return true;
   }
 
   void name_no_turning() {
@@ -212,26 +257,47 @@ class RopeIdentifier {
           return;
         }
       }
-      found_.faults.emplace_back(words_of_cross_terms(), DiagnosedStage::rotation);
+      has_crossed_signs_ = have_crossed_signs();
+      if (!has_crossed_signs_)
+        found_.faults.push_back(vague("the two members of a pair are not turned alike", DiagnosedStage::rotation));
     }
     const Rows ordered = layout_ ? in_order(rows_.first, layout_->order) : rows_.first;
     take_offset(ordered);
     turns_ = measured_turns(rows_.positions, ordered, norm_);
+    if (layout_ && !starts_turned_) {
+      if (auto words = multiplied_beyond_half_turns(turns_, frequencies_of(rope_, rows_.positions.back() + 1))) {
+        found_.faults.emplace_back(std::move(*words), DiagnosedStage::frequency);
+        tell_pairs();
+        return;
+      }
+    }
     take_direction();
+    tell_crossed_signs();
     note_departures();
     if (layout_) name_rule();
     if (!found_.spec) tell_pairs();
   }
 
-  // Of pairs that are not turned as a whole.
-  std::string words_of_cross_terms() const {
+  // Whether pairs that are not turned as a whole are but for the sign of what one member gets from the other.
+  bool have_crossed_signs() const {
     TurnedRows negated = rows_;
     for (auto& row : negated.second) {
       for (PairValues& pair : row) pair.sin = -pair.sin;
     }
-    return is_rotation(negated, norm_) ? "what the first member of a pair gets from the second has the other sign: the "
-                                         "minus of rotate_half is left out"
-                                       : "the two members of a pair are not turned alike";
+    return is_rotation(negated, norm_);
+  }
+
+  // Directions are told of what the second member gets from the first, which is the one that has the claimed sign or
+  // the one that has not.
+  void tell_crossed_signs() {
+    if (!has_crossed_signs_) return;
+    const bool is_second = layout_ && layout_->rope.direction != rope_.direction;
+    if (is_second) layout_->rope.direction = rope_.direction;
+    found_.faults.emplace_back(
+        is_second ? "what the second member of a pair gets from the first has the other sign"
+                  : "what the first member of a pair gets from the second has the other sign: the minus of rotate_half "
+                    "is left out",
+        DiagnosedStage::rotation);
   }
 
   // Of positions of which the fractional ones are turned as 0 is, the whole ones are measured.
@@ -260,14 +326,22 @@ class RopeIdentifier {
     const auto forward = turned(1);
     const auto backward = turned(-1);
     const bool clockwise = forward == 0 && backward == 0 ? rope_.direction == Direction::clockwise : backward > forward;
-    if (std::min(forward, backward) > 0)
-      found_.faults.emplace_back(
-          fmt::format("{} of {} pairs turn the other way", std::min(forward, backward), turns_.size()),
-          DiagnosedStage::rotation);
     sign_ = clockwise ? -1 : 1;
+    if (std::min(forward, backward) > 0) tell_other_ways();
     if (layout_) layout_->rope.direction = clockwise ? Direction::clockwise : Direction::counterclockwise;
     if (starts_turned_) take_start(clockwise ? Direction::clockwise : Direction::counterclockwise);
     for (MeasuredTurn& turn : turns_) turn.radians = std::fabs(turn.radians);
+  }
+
+  // Pairs that turn otherwise than most do, of turns that still have their signs.
+  void tell_other_ways() {
+    std::vector<std::int64_t> others;
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      if (-sign_ * turns_[i].radians > turns_[i].uncertainty) others.push_back(static_cast<std::int64_t>(i));
+    }
+    found_.faults.emplace_back(fmt::format("{} of {} pairs turn the other way{}", others.size(), turns_.size(),
+                                           layout_ ? ": " + listed_numbers(others) : std::string()),
+                               DiagnosedStage::rotation);
   }
 
   // What position 0 is turned by, of turns that still have their signs.
@@ -290,18 +364,36 @@ class RopeIdentifier {
     }
     const auto place = place_of_0(starts_at_, turns_, norm_.noise);
     if (!place) {
-      tell("position 0 is turned");
+      found_.faults.push_back(vague("position 0 is turned", DiagnosedStage::position));
+    } else if (const std::string words = words_of_place_from_end(*place, is_backward); !words.empty()) {
+      if (is_backward && layout_) layout_->rope.direction = rope_.direction;
+      tell(words);
     } else if (!is_backward || *place > 0) {
-      tell(fmt::format("one position off: position 0 is turned as {}", *place));
+      tell(*place == 1 || *place == -1
+               ? fmt::format("one position off: position 0 is turned as {}", *place)
+               : fmt::format("positions are {} off: position 0 is turned as {}", std::abs(*place), *place));
     } else {
       // Turns of the other sign: phases are (n - p) times the claim's.
       if (layout_) layout_->rope.direction = rope_.direction;
-      tell(-*place == std::ssize(rows_.positions) - 1
-               ? std::string("positions are counted from the call's end: p of n tokens is turned as n - 1 - p")
-           : -*place == rows_.positions.back()
+      tell(-*place == rows_.positions.back()
                ? std::string("positions are counted from the call's last, which is taken for position 0")
                : fmt::format("positions are counted backwards: position p is turned as {} - p", -*place));
     }
+  }
+
+  // Where position 0 is turned as minus the number of a call's tokens, or one more, in calls of other numbers too, of
+  // turns that have their signs.
+  std::string words_of_place_from_end(std::int64_t place, bool is_backward) {
+    const std::int64_t off = std::ssize(rows_.positions) + place;
+    if (off != 0 && off != 1) return {};
+    std::vector<std::int64_t> fewer = rows_.positions;
+    fewer.resize(fewer.size() / 2);
+    const Rows rows = turned_rows(session_, claim_, rope_, structure_.pairs, fewer).first;
+    const auto again = place_of_0(layout_ ? in_order(rows, layout_->order).front() : rows.front(), turns_, norm_.noise);
+    if (!again || std::ssize(fewer) + *again != off) return {};
+    const std::string_view from_end = "positions are counted from the call's end: p of n tokens is turned as";
+    if (is_backward) return fmt::format("{} {} - p", from_end, off == 0 ? "n" : "n - 1");
+    return fmt::format("{} p - {}", from_end, off == 0 ? "n" : "(n - 1)");
   }
 
   void note_departures() {
@@ -468,7 +560,9 @@ class RopeIdentifier {
       return true;
     }
     // The tokens of earlier calls had other positions than they were given, which is all that is wrong with them.
-    if (!used.words.empty()) found_.faults = {Fault(used.words, DiagnosedStage::position)};
+    if (!used.words.empty())
+      found_.faults = {used.is_vague ? vague(used.words, DiagnosedStage::position)
+                                     : Fault(used.words, DiagnosedStage::position)};
     return !used.words.empty();
   }
 
@@ -547,6 +641,7 @@ class RopeIdentifier {
   double sign_ = 1;
   std::vector<PairValues> starts_at_;  // what position 0 is turned to, where that is not itself
   bool starts_turned_ = false;
+  bool has_crossed_signs_ = false;
   bool departs_ = false;
   bool holds_ = false;
   Identification found_;

@@ -242,9 +242,11 @@ class SinusoidalIdentifier {
     if (!found_.spec) tell_frequencies();
   }
 
-  // Angles of a thousand times the claim's, or a thousandth, which may be more than half a turn a step.
+  // Angles of a thousand times the claim's, or a thousandth, or of turns in place of radians, which may be more than
+  // half a turn a step.
   void name_other_units() {
-    for (const double times : {1000.0, 1e-3}) {
+    constexpr double turn = 2 * std::numbers::pi;
+    for (const double times : {1000.0, 1e-3, turn, 1 / turn, std::numbers::pi}) {
       Sinusoidal tried = layout_;
       tried.base = table_.base;
       tried.downscale_freq_shift = table_.downscale_freq_shift;

@@ -230,25 +230,38 @@ std::string words_of_odd_heads(const std::vector<Turned>& calls, const Expected&
                                        : "are turned otherwise than the others");
 }
 
+PositionsUsed used_in_these(const std::vector<Turned>& calls, const Way& given, const Expected& expected, double step,
+                            std::string_view named, std::string_view others) {
+  if (explains(given, calls, expected)) return {};
+  for (const Way& way : known_ways(step)) {
+    if (explains(way, calls, expected)) return {false, fmt::format("in a call of {} {}", named, way.words), {}};
+  }
+  return {false, fmt::format("tokens of a call of {} are turned otherwise than those of {}", named, others), {}, true};
+}
+
+// Of a subject that is right in calls of some tokens, whether it is in those of one.
+PositionsUsed used_in_single_calls(const PairQuestion& question, const Way& given, const Expected& expected,
+                                   std::int64_t longest) {
+  PairQuestion one = question;
+  one.shape.batches = 1;
+  std::vector<Turned> calls;
+  for (const std::int64_t position :
+       {std::min<std::int64_t>(5, longest), std::min<std::int64_t>(301, longest), longest})
+    calls.push_back(turned(one, {position}));
+  return used_in_these(calls, given, expected, question.step, "one token", "longer calls");
+}
+
 // Of a subject that is right in short calls, whether it is in one of many tokens in no order.
 PositionsUsed used_in_long_call(const PairQuestion& question, const Way& given, const Expected& expected,
                                 std::int64_t longest) {
-  if (question.long_call == 0) return {};
   std::vector<std::int64_t> positions;
   for (std::int64_t token = 0; token + 1 < question.long_call; ++token)
     positions.push_back((token * 7919 + 11) % (longest + 1));
   positions.push_back(longest);
   PairQuestion one = question;
   one.shape.batches = 1;
-  const std::vector<Turned> calls{turned(one, std::move(positions))};
-  if (explains(given, calls, expected)) return {};
-  for (const Way& way : known_ways(question.step)) {
-    if (explains(way, calls, expected))
-      return {false, fmt::format("in a call of {} tokens {}", question.long_call, way.words), {}};
-  }
-  return {false,
-          fmt::format("tokens of a call of {} are turned otherwise than those of short calls", question.long_call),
-          {}};
+  return used_in_these({turned(one, std::move(positions))}, given, expected, question.step,
+                       fmt::format("{} tokens", question.long_call), "short calls");
 }
 
 }  // namespace
@@ -273,7 +286,11 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   const Way given{"", [](const PlaceInCall& place) { return static_cast<double>(place.position); }};
   // A float32 angle is off by the roundings of a frequency and of a product, and by the library's sine.
   const Expected in_float32{pairs, 0x1p-21};
-  if (explains(given, calls, in_float32)) return used_in_long_call(question, given, in_float32, longest);
+  if (explains(given, calls, in_float32)) {
+    if (question.long_call == 0) return {};
+    PositionsUsed used = used_in_single_calls(question, given, in_float32, longest);
+    return used.as_given ? used_in_long_call(question, given, in_float32, longest) : used;
+  }
   for (const Way& way : known_ways(question.step)) {
     if (explains(way, calls, in_float32)) return {false, way.words, {}};
   }

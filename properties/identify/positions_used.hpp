@@ -15,7 +15,7 @@ namespace sextant::identify {
 struct PairQuestion {
   std::function<Rows(const std::vector<std::int64_t>& positions, const AskedShape& shape)> ask;
   AskedShape shape;
-  std::int64_t long_call = 0;  ///< of how many tokens one call is asked besides those of five; 0 for none
+  std::int64_t long_call = 0;  ///< tokens of a call that is asked besides those of five, and of one; 0 for neither
   std::int64_t first = 0;      ///< of the positions that may be asked
   std::int64_t end = 0;
   double step = 1;  ///< what a position's number counts
@@ -35,6 +35,7 @@ struct PositionsUsed {
   std::string words;
   /// The format that angles are rounded to, where it is one of 16 bits.
   std::optional<Dtype> angles;
+  bool is_vague = false;  ///< whether the words say that something differs, and not what
 };
 
 /// Which positions pairs are turned by: from calls of several batch rows, tokens and heads, in no order, at positions

@@ -103,20 +103,29 @@ class Fitter {
   // known where they were found without it.
   void prefer_claimed() {
     const auto before = fits_.size();
-    const auto prefer = [&](const RopeScaling& rule, int digits) {
-      if (!keep(rule, layout_.rope_theta, digits, false)) return;
+    const auto prefer = [&](const RopeScaling& rule, double theta, int digits) {
+      if (!keep(rule, theta, digits, false)) return;
       const auto same = std::ranges::find(fits_, kept_json_, &RuleFit::json);
       same->digits = std::min(same->digits, digits);
       if (fits_.size() > before && before == 0) same->remark = "parameters are taken from what it was asked under";
     };
-    prefer(claimed_, 0);
-    for (const RopeScaling& rule : claimed_but_for_a_field()) prefer(rule, 1);
+    prefer(claimed_, layout_.rope_theta, 0);
+    // A rule is no other one of its kind where there is none.
+    const bool is_plain = std::ranges::any_of(fits_, [](const RuleFit& fit) {
+      return std::get_if<DefaultScaling>(&fit.rope.rope_scaling) != nullptr ||
+             std::get_if<LinearScaling>(&fit.rope.rope_scaling) != nullptr;
+    });
+    for (const RopeScaling& rule : claimed_but_for_a_switch()) prefer(rule, layout_.rope_theta, 1);
+    if (!is_plain) {
+      for (const RopeScaling& rule : claimed_but_for_a_number()) prefer(rule, layout_.rope_theta, 1);
+      for (const double theta : other_bases()) prefer(claimed_, theta, 1);
+    }
     std::ranges::stable_sort(fits_, {}, &RuleFit::digits);
   }
 
   // What is easily left out or exchanged of the claimed rule, each alone: other numbers would explain it too, two or
   // three of them at once, where the slowest or the fastest pairs are few.
-  std::vector<RopeScaling> claimed_but_for_a_field() const {
+  std::vector<RopeScaling> claimed_but_for_a_switch() const {
     std::vector<RopeScaling> list;
     if (const auto* yarn = std::get_if<YarnScaling>(&claimed_)) {
       const auto add = [&](const auto& change) {
@@ -127,9 +136,151 @@ class Fitter {
       add([&](YarnScaling& other) {
         other.mscale.reset();
         other.mscale_all_dim.reset();
-        other.attention_factor = factor_.holds(1) ? 1 : roundest_in(factor_).value;
+        other.attention_factor = seen_factor();
       });
       add([](YarnScaling& other) { other.truncate = other.truncate == Truncate::yes ? Truncate::no : Truncate::yes; });
+    }
+    if (const auto* longrope = std::get_if<LongropeScaling>(&claimed_)) {
+      LongropeScaling other = *longrope;
+      other.factor.reset();
+      other.short_mscale.reset();
+      other.long_mscale.reset();
+      other.attention_factor = seen_factor();
+      list.emplace_back(other);
+    }
+    return list;
+  }
+
+  double seen_factor() const { return factor_.holds(1) ? 1 : roundest_in(factor_).value; }
+
+  // The claimed rule with one number as it is seen, or as models have it, in place of its own.
+  std::vector<RopeScaling> claimed_but_for_a_number() const {
+    std::vector<RopeScaling> list;
+    if (const auto* yarn = std::get_if<YarnScaling>(&claimed_)) {
+      const auto add = [&](double YarnScaling::*field, double value) {
+        list.emplace_back(*yarn);
+        std::get<YarnScaling>(list.back()).*field = value;
+      };
+      if (const auto factor = factor_of_slowest()) add(&YarnScaling::factor, *factor);
+      for (const double beta : {2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0}) add(&YarnScaling::beta_fast, beta);
+      for (const double beta : {0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0}) add(&YarnScaling::beta_slow, beta);
+      for (const int length : known_lengths) {
+        list.emplace_back(*yarn);
+        std::get<YarnScaling>(list.back()).original_max_position_embeddings = length;
+      }
+    }
+    if (const auto* llama3 = std::get_if<Llama3Scaling>(&claimed_)) add_llama3(list, *llama3);
+    if (const auto* longrope = std::get_if<LongropeScaling>(&claimed_)) add_longrope(list, *longrope);
+    if (const auto* dynamic = std::get_if<DynamicScaling>(&claimed_)) add_dynamic(list, *dynamic);
+    return list;
+  }
+
+  // w_i over b^-x of a pair, b being the claim's.
+  Range ratio_of(const std::vector<MeasuredTurn>& turns, std::size_t pair) const {
+    const Range w = around(turns, pair);
+    const double unscaled = std::pow(layout_.rope_theta, -exponent(pair));
+    return {w.low / unscaled, w.high / unscaled};
+  }
+
+  std::optional<double> factor_of_slowest() const {
+    const Range slow = ratio_of(turns(), turns().size() - 1);
+    if (!(slow.low > 0 && slow.high < 1)) return std::nullopt;
+    return roundest_in({1 / slow.high, 1 / slow.low}).value;
+  }
+
+  void add_llama3(std::vector<RopeScaling>& list, const Llama3Scaling& rule) const {
+    const auto add = [&](const auto& change) {
+      Llama3Scaling other = rule;
+      change(other);
+      list.emplace_back(other);
+    };
+    if (const auto factor = factor_of_slowest()) add([&](Llama3Scaling& other) { other.factor = *factor; });
+    for (const int length : known_lengths)
+      add([&](Llama3Scaling& other) { other.original_max_position_embeddings = length; });
+    std::vector<Range> ratios;
+    for (std::size_t i = 0; i < turns().size(); ++i) ratios.push_back(ratio_of(turns(), i));
+    const std::vector<Blend> between = blends(rule.factor, ratios);
+    if (between.size() < 2) return;
+    const Ends ends = ends_of(between.front(), between.back(),
+                              [&](std::size_t pair) { return std::pow(layout_.rope_theta, -exponent(pair)); });
+    if (!(ends.zero.low > 0)) return;
+    const double turn = static_cast<double>(rule.original_max_position_embeddings) / (2 * std::numbers::pi);
+    add([&](Llama3Scaling& other) {
+      other.low_freq_factor = roundest_in({ends.zero.low * turn, ends.zero.high * turn}).value;
+    });
+    add([&](Llama3Scaling& other) {
+      other.high_freq_factor = roundest_in({ends.one.low * turn, ends.one.high * turn}).value;
+    });
+    const double to_length = 2 * std::numbers::pi * rule.low_freq_factor;
+    if (const auto length = roundest_length_in({to_length / ends.zero.high, to_length / ends.zero.low}))
+      add([&](Llama3Scaling& other) { other.original_max_position_embeddings = length->value; });
+  }
+
+  // One of the two lists, or the length at which the other one begins.
+  void add_longrope(std::vector<RopeScaling>& list, const LongropeScaling& rule) const {
+    if (lists_.size() < 2) return;
+    const auto factors_in = [&](const FrequencyList& seen) {
+      std::vector<double> factors;
+      for (std::size_t i = 0; i < seen.turns.size(); ++i) {
+        const Range ratio = ratio_of(seen.turns, i);
+        factors.push_back(roundest_in({1 / ratio.high, 1 / std::max(ratio.low, 1e-300)}).value);
+      }
+      return factors;
+    };
+    LongropeScaling other = rule;
+    other.short_factor = factors_in(lists_.front());
+    list.emplace_back(other);
+    other = rule;
+    other.long_factor = factors_in(lists_.back());
+    list.emplace_back(other);
+    if (!limit_) return;
+    other = rule;
+    other.original_max_position_embeddings = *limit_;
+    list.emplace_back(other);
+  }
+
+  void add_dynamic(std::vector<RopeScaling>& list, const DynamicScaling& rule) const {
+    if (lists_.size() < 2 || width_ <= 2) return;
+    DynamicScaling other = rule;
+    if (limit_) {
+      other.original_max_position_embeddings = *limit_;
+      list.emplace_back(other);
+    }
+    other = rule;
+    const FrequencyList& far = lists_.back();
+    const Range stretched = bases(far.turns, far.turns.size(), 1);
+    const double power = static_cast<double>(width_ - 2) / static_cast<double>(width_);
+    const auto l = static_cast<double>(rule.original_max_position_embeddings);
+    const double times = l / (static_cast<double>(far.length) - l);
+    if (stretched.is_empty() || !(times > 0)) return;
+    const auto factor_of_base = [&](double base) { return (std::pow(base / layout_.rope_theta, power) - 1) * times; };
+    const Range factors{factor_of_base(stretched.low), factor_of_base(stretched.high)};
+    if (!(factors.low > 0)) return;
+    other.factor = roundest_in(factors).value;
+    list.emplace_back(other);
+  }
+
+  // Bases that the fastest pairs have, which no rule of bands slows, or that the claim's own factors leave.
+  std::vector<double> other_bases() const {
+    std::vector<double> list;
+    const auto add = [&](const Range& range) {
+      if (!range.is_empty() && range.low > 1 && range.high < HUGE_VAL) list.push_back(roundest_in(range).value);
+    };
+    if (const auto* longrope = std::get_if<LongropeScaling>(&claimed_)) {
+      Range log_base{0, HUGE_VAL};
+      for (std::size_t i = 1; i < std::min(turns().size(), longrope->short_factor.size()); ++i) {
+        const Range w = around(turns(), i);
+        const double factor = longrope->short_factor[i];
+        log_base =
+            common(log_base, {-std::log(w.high * factor) / exponent(i), -std::log(w.low * factor) / exponent(i)});
+      }
+      add({std::exp(log_base.low), std::exp(log_base.high)});
+    } else if (!std::holds_alternative<DefaultScaling>(claimed_)) {
+      for (std::size_t count = 2; count <= turns().size(); ++count) {
+        const Range range = bases(turns(), count, 1);
+        if (range.is_empty()) break;
+        if (count == 2 || count == 4 || count == 8 || count == 16) add(range);
+      }
     }
     return list;
   }

@@ -10,15 +10,22 @@
 namespace sextant::identify {
 namespace {
 
-// At 0 a rotation is the identity; of the others one at least turns each pair by an angle that no dtype rounds to 0.
-constexpr std::int64_t structure_positions[] = {0, 1, 3, 1001};
+// At 0 a rotation is the identity; of the others one at least turns each pair by an angle that no dtype rounds to 0. Of
+// real positions some are whole, as what takes no others turns nothing by fractions.
+std::vector<std::int64_t> structure_positions(const Spec& spec) {
+  const auto whole = std::llround(1 / position_grid_of(spec.encoding).step);
+  std::vector<std::int64_t> positions{0, 1, 3, 1001};
+  if (whole > 1) positions.insert(positions.end(), {whole, 3 * whole});
+  std::ranges::sort(positions);
+  return positions;
+}
 
 // Answers [positions][input channel][output channel].
 class Matrices {
  public:
   Matrices(Session& session, const Spec& spec, std::int64_t width) : width_(width) {
     std::vector<std::int64_t> positions;
-    for (const std::int64_t position : structure_positions) {
+    for (const std::int64_t position : structure_positions(spec)) {
       if (position >= spec.max_position) break;
       positions.insert(positions.end(), static_cast<std::size_t>(width), position);
     }

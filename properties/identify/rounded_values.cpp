@@ -127,8 +127,13 @@ RoundedValues rounded_values(Session& session, const Spec& spec) {
             true};
   }
   if (!are_results) return {fmt::format("{} are rounded to {}", table, name), stage};
-  if (is_rounded_before(*turned, turned_by(truth, vectors), *format))
+  if (is_rounded_before(*turned, turned_by(truth, vectors), *format)) {
+    std::vector<PairValues> rounded = vectors;
+    for (PairValues& x : rounded) x = {.sin = round_to(*format, x.sin), .cos = round_to(*format, x.cos)};
+    if (!is_rounded_before(*turned, turned_by(truth, rounded), *format))
+      return {fmt::format("vectors and results are rounded to {}, what is between is not", name)};
     return {fmt::format("the rotation is computed in {}", name), DiagnosedStage::rotation};
+  }
   return {fmt::format("results are rounded to {}", name)};
 }
 

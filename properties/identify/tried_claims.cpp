@@ -29,6 +29,10 @@ std::vector<OtherPlace> places_tried(const Spec& claim) {
                     [](std::int64_t, std::span<const std::int64_t> place) { return place.front(); }});
     list.push_back({"all axes have the positions of the last",
                     [](std::int64_t, std::span<const std::int64_t> place) { return place.back(); }});
+    list.push_back(
+        {"the axes' positions are read in reverse order", [](std::int64_t axis, std::span<const std::int64_t> place) {
+           return place[place.size() - 1 - static_cast<std::size_t>(axis)];
+         }});
   }
   // Tokens counted from a window's other end differ by as much, the other way round. No mask may depend on the order.
   const auto* attention = held<Attention>(claim);

@@ -77,8 +77,12 @@ constexpr std::array classes{AccuracyClass::correctly_rounded, AccuracyClass::fa
                              AccuracyClass::float32_angle,     AccuracyClass::float32_recurrence,
                              AccuracyClass::float16_angle,     AccuracyClass::bfloat16_angle};
 
-ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows,
-                  const std::vector<EncodedPairs::Truth>& truth) {
+// What a grid's positions were answered with: the first members of pairs, and the second ones of what turns vectors,
+// turned back by a quarter so that they are as true as the first.
+using MembersOfPairs = std::vector<Rows>;
+
+ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions,
+                  const MembersOfPairs& members, const std::vector<EncodedPairs::Truth>& truth) {
   const double size = radius_of(encoded);
   const ErrorBudget budget = encoded.budget(spec.accuracy);
   ErrorGrid grid;
@@ -94,7 +98,8 @@ ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std
       double of_bound = 0;
       for (const Component component : {Component::sine, Component::cosine}) {
         const DoubleDoubleWithin& exact = truth[row].value(i, component);
-        const double error = error_of(rows[row][i].value(component), exact);
+        double error = 0;
+        for (const Rows& rows : members) error = std::max(error, error_of(rows[row][i].value(component), exact));
         const double bound = encoded.bound(budget, truth[row], i, component, size);
         absolute = std::max(absolute, error);
         ulps = std::max(ulps, error / encoded.unit(exact.high, size));
@@ -175,6 +180,18 @@ SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spe
   return curve;
 }
 
+MembersOfPairs ask_members(Session& session, const EncodedPairs& encoded, const std::vector<std::int64_t>& positions) {
+  MembersOfPairs members{encoded.ask(session, positions)};
+  const std::vector<PairValues> second(static_cast<std::size_t>(encoded.count()), PairValues{.sin = 1, .cos = 0});
+  if (auto turned = encoded.ask_turned(session, positions, second)) {
+    for (auto& row : *turned) {
+      for (PairValues& value : row) value = {.sin = -value.cos, .cos = value.sin};
+    }
+    members.push_back(std::move(*turned));
+  }
+  return members;
+}
+
 // A position that is as claimed and whose successor is not, of those from one that is to one that is not.
 std::int64_t horizon_between(Session& session, EncodedPairs& encoded, const Spec& spec, std::int64_t right,
                              std::int64_t wrong) {
@@ -182,9 +199,10 @@ std::int64_t horizon_between(Session& session, EncodedPairs& encoded, const Spec
   const ErrorBudget budget = encoded.budget(spec.accuracy);
   while (wrong - right > 1) {
     const std::vector<std::int64_t> middle{right + (wrong - right) / 2};
-    const Rows row = encoded.ask(session, middle);
     const auto truth = encoded.truth(middle, reference::sequence_length(middle));
-    const bool is_right = row_within(encoded, spec.accuracy, budget, spec.dtype, row[0], truth[0], size);
+    const bool is_right = std::ranges::all_of(ask_members(session, encoded, middle), [&](const Rows& rows) {
+      return row_within(encoded, spec.accuracy, budget, spec.dtype, rows[0], truth[0], size);
+    });
     (is_right ? right : wrong) = middle[0];
   }
   return right;
@@ -205,18 +223,20 @@ CodeMap codes_from(Session& session, EncodedPairs& encoded, const Spec& spec, st
 
 // The grid in two calls, unless answers depend on a call's length, so that what counts positions from a call's start
 // does not pass for right.
-Rows rows_of_grid(Session& session, const EncodedPairs& encoded, const Spec& spec,
-                  const std::vector<std::int64_t>& positions) {
-  if (positions.size() < 2 || depends_on_length(spec)) return encoded.ask(session, positions);
+MembersOfPairs rows_of_grid(Session& session, const EncodedPairs& encoded, const Spec& spec,
+                            const std::vector<std::int64_t>& positions) {
+  if (positions.size() < 2 || depends_on_length(spec)) return ask_members(session, encoded, positions);
   const auto middle = positions.begin() + std::ssize(positions) / 2;
-  Rows rows = encoded.ask(session, {positions.begin(), middle});
-  std::ranges::move(encoded.ask(session, {middle, positions.end()}), std::back_inserter(rows));
-  return rows;
+  MembersOfPairs members = ask_members(session, encoded, {positions.begin(), middle});
+  const MembersOfPairs others = ask_members(session, encoded, {middle, positions.end()});
+  for (std::size_t i = 0; i < members.size(); ++i) std::ranges::copy(others[i], std::back_inserter(members[i]));
+  return members;
 }
 
 void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec& spec, SurveyFor purpose) {
   const std::vector<std::int64_t> positions = grid_positions(spec);
-  const Rows rows = rows_of_grid(session, encoded, spec, positions);
+  const MembersOfPairs members = rows_of_grid(session, encoded, spec, positions);
+  const Rows& rows = members.front();
   const std::vector<EncodedPairs::Truth> truth = encoded.truth(positions, reference::sequence_length(positions));
   const double size = radius_of(encoded);
   const double unit = ulp(spec.dtype, size);
@@ -224,22 +244,29 @@ void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec
   for (const AccuracyClass accuracy : classes) {
     const ErrorBudget budget = encoded.budget(accuracy);
     std::size_t within = 0;
-    while (within < rows.size() && row_within(encoded, accuracy, budget, spec.dtype, rows[within], truth[within], size))
-      ++within;
+    const auto is_within = [&](const Rows& one) {
+      return row_within(encoded, accuracy, budget, spec.dtype, one[within], truth[within], size);
+    };
+    while (within < rows.size() && std::ranges::all_of(members, is_within)) ++within;
     if (within == rows.size() && survey.measured_class.empty()) survey.measured_class = name_of(accuracy);
     if (accuracy == spec.accuracy && within > 0) survey.horizon = positions[within - 1];
     if (accuracy == spec.accuracy && within > 0 && within < rows.size())
       survey.horizon = horizon_between(session, encoded, spec, positions[within - 1], positions[within]);
   }
-  survey.errors = grid_of(encoded, spec, positions, rows, truth);
-  const ToldStage told = told_stage(session, encoded, spec, {positions, rows, truth});
-  survey.stage = told.stage;
-  survey.stage_evidence = told.evidence;
+  survey.errors = grid_of(encoded, spec, positions, members, truth);
+  if (const auto stage = told_stage(session, encoded, spec, {positions, rows, truth})) {
+    survey.stage = reference::name_of(*stage);
+    survey.stage_evidence = "oracle";
+  }
   for (const reference::Recipe& recipe : reference::recipes()) {
     const auto emulated = encoded.emulate(recipe, positions);
     const auto same = [](const PairValues& a, const PairValues& b) { return a.sin == b.sin && a.cos == b.cos; };
-    if (emulated && std::ranges::equal(*emulated, rows,
-                                       [&](const auto& a, const auto& b) { return std::ranges::equal(a, b, same); })) {
+    const auto is_emulated = [&](const Rows& one) {
+      return std::ranges::equal(*emulated, one,
+                                [&](const auto& a, const auto& b) { return std::ranges::equal(a, b, same); });
+    };
+    // A sine and a cosine times 0 and 1 are themselves in either member.
+    if (emulated && std::ranges::all_of(members, is_emulated)) {
       survey.recipe = recipe.name;
       break;
     }

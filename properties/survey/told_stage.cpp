@@ -25,6 +25,10 @@ constexpr std::int64_t most_columns_told = 64;
 constexpr reference::Precision stage_precision{192};
 // Entries of bfloat16 change a pair's norm by 2^-8 of it at most, either way, which comes to half of that.
 constexpr double most_noise_of_tables = 0x1p-4;
+// Entries of bfloat16 are off by 2^-9 of themselves, and truncated ones by 2^-8, and so are the pairs that they make.
+constexpr double most_stretch_of_tables = 0x1p-8;
+
+constexpr std::array added_stages{Stage::frequency, Stage::angle, Stage::table, Stage::rotation, Stage::rounding};
 
 // The squares of the steps' errors, added up.
 struct StageSums {
@@ -38,10 +42,32 @@ struct StageSums {
   }
 
   Stage largest() const {
-    constexpr std::array stages{Stage::frequency, Stage::angle, Stage::table, Stage::rotation, Stage::rounding};
     if (std::ranges::all_of(squares, [](double square) { return square == 0; })) return Stage::rounding;
-    return stages[static_cast<std::size_t>(std::ranges::max_element(squares) - squares.begin())];
+    return added_stages[static_cast<std::size_t>(std::ranges::max_element(squares) - squares.begin())];
   }
+};
+
+// Which stages leave every value within its bound once what they add is taken away.
+class Explained {
+ public:
+  void add(const reference::StageErrors& errors, double bound) {
+    const std::array<const Enclosure*, 5> parts{&errors.frequency, &errors.angle, &errors.table, &errors.rotation,
+                                                &errors.rounding};
+    for (std::size_t left_out = 0; left_out < parts.size(); ++left_out) {
+      Enclosure rest(std::int64_t{0}, stage_precision);
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (i != left_out) rest = rest + *parts[i];
+      }
+      by_[left_out] = by_[left_out] && abs(rest).lower() <= bound;
+    }
+  }
+
+  bool by(Stage stage) const {
+    return by_[static_cast<std::size_t>(std::ranges::find(added_stages, stage) - added_stages.begin())];
+  }
+
+ private:
+  std::array<bool, 5> by_{true, true, true, true, true};
 };
 
 class StageTeller {
@@ -57,7 +83,10 @@ class StageTeller {
     turned_ = encoded_.ask_turned(session_, grid_.positions, vectors_);
     if (turned_ && !is_finite(*turned_)) return std::nullopt;
     measure_frequencies();
+    if (std::ranges::any_of(grid_.rows, is_zero)) return std::nullopt;
     if (norm_.noise > most_noise_of_tables) return turned_ ? Stage::rotation : Stage::table;
+    const double claimed_size = encoded_.radius(stage_precision).upper();
+    if (std::fabs(norm_.size - claimed_size) > most_stretch_of_tables * claimed_size) return std::nullopt;
     // Sines of the other sign, or exchanged with cosines, turn every pair back.
     if (std::ranges::all_of(turns_,
                             [](const identify::MeasuredTurn& turn) { return turn.radians < -turn.uncertainty; }))
@@ -71,6 +100,10 @@ class StageTeller {
       return std::ranges::all_of(
           row, [](const PairValues& value) { return std::isfinite(value.sin) && std::isfinite(value.cos); });
     });
+  }
+
+  static bool is_zero(const std::vector<PairValues>& row) {
+    return std::ranges::all_of(row, [](const PairValues& value) { return value.sin == 0 && value.cos == 0; });
   }
 
   // In a call as long as the grid's, on whose length frequencies may depend.
@@ -109,13 +142,15 @@ class StageTeller {
         ++told;
         for (const reference::StageErrors* one : {&errors->first, &errors->second}) {
           sums.add(*one);
-          const Enclosure whole = one->frequency + one->angle + one->table + one->rotation + one->rounding;
-          is_claimed = is_claimed && abs(whole).lower() <= bound;
+          is_claimed = is_claimed &&
+                       abs(one->frequency + one->angle + one->table + one->rotation + one->rounding).lower() <= bound;
+          explained_.add(*one, bound);
         }
       }
       if (!is_claimed || beyond > 0) ++beyond;
     }
-    return told > untold ? std::optional(sums.largest()) : std::nullopt;
+    const Stage largest = sums.largest();
+    return told > untold && explained_.by(largest) ? std::optional(largest) : std::nullopt;
   }
 
   // Nothing where the frequency leaves open what turns the angle has made.
@@ -168,48 +203,13 @@ class StageTeller {
   std::optional<Rows> turned_;  // those
   identify::Norm norm_;
   std::vector<identify::MeasuredTurn> turns_;
+  Explained explained_;
 };
-
-// Not with the position: the table's values or the last rounding; in proportion to the position, pair by pair: the
-// frequency; otherwise the angle.
-Stage stage_by_growth(const AnsweredGrid& grid, double size, double unit) {
-  double near = 0;
-  double far = 0;
-  std::size_t worst_pair = 0;
-  for (std::size_t row = 0; row < grid.rows.size(); ++row) {
-    for (std::size_t i = 0; i < grid.rows[row].size(); ++i) {
-      const double error = std::max(error_of(grid.rows[row][i].sin, grid.truth[row].sin[i]),
-                                    error_of(grid.rows[row][i].cos, grid.truth[row].cos[i]));
-      if (!std::isfinite(error)) return Stage::angle;
-      if (row <= 1) near = std::max(near, error);
-      if (error > far) far = error, worst_pair = i;
-    }
-  }
-  if (far <= unit * 0.51) return Stage::rounding;
-  if (far <= 4 * unit || near > far / 4) return near > 8 * unit || far > 8 * unit ? Stage::table : Stage::rounding;
-  // Relative errors of the worst pair's angle, while they are small against a turn.
-  double least = std::numeric_limits<double>::infinity();
-  double most = -least;
-  for (std::size_t row = 0; row < grid.rows.size(); ++row) {
-    const double angle = grid.truth[row].angle[worst_pair];
-    const double error = angle_error(grid.rows[row][worst_pair], grid.truth[row], worst_pair);
-    if (std::fabs(error) * size < 16 * unit) continue;
-    // Beyond this its whole turns are not told.
-    if (std::fabs(error) > 1) break;
-    least = std::min(least, error / angle);
-    most = std::max(most, error / angle);
-  }
-  const bool is_proportional = least * most > 0 && (most - least) <= 0.2 * std::max(std::fabs(most), std::fabs(least));
-  return is_proportional ? Stage::frequency : Stage::angle;
-}
 
 }  // namespace
 
-ToldStage told_stage(Session& session, EncodedPairs& encoded, const Spec& spec, const AnsweredGrid& grid) {
-  if (const auto stage = StageTeller(session, encoded, spec, grid).tell())
-    return {std::string(name_of(*stage)), "oracle"};
-  const double size = encoded.radius(reference::first_precision).upper();
-  return {std::string(name_of(stage_by_growth(grid, size, ulp(spec.dtype, size)))), "growth"};
+std::optional<Stage> told_stage(Session& session, EncodedPairs& encoded, const Spec& spec, const AnsweredGrid& grid) {
+  return StageTeller(session, encoded, spec, grid).tell();
 }
 
 }  // namespace sextant

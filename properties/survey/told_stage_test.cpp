@@ -90,7 +90,8 @@ TEST(ToldStage, IsATableInFloat16) {
   EXPECT_EQ(told(with, code), "table by oracle");
 }
 
-TEST(ToldStage, IsARotationInBfloat16) {
+// Of which unit vectors show a table that is rounded too.
+TEST(ToldStage, IsNoneOfARotationInBfloat16) {
   const auto narrow = [](long double value) { return round_to(Dtype::bfloat16, static_cast<double>(value)); };
   Arithmetic with;
   with.rotate = [narrow](long double c, long double s, double x0, double x1) -> std::pair<long double, long double> {
@@ -99,7 +100,7 @@ TEST(ToldStage, IsARotationInBfloat16) {
     return {narrow(narrow(narrow_x0 * narrow(c)) - narrow(narrow_x1 * narrow(s))),
             narrow(narrow(narrow_x0 * narrow(s)) + narrow(narrow_x1 * narrow(c)))};
   };
-  EXPECT_EQ(told(with, rope), "rotation by oracle");
+  EXPECT_EQ(told(with, rope), " by nothing");
 }
 
 TEST(ToldStage, IsALastRoundingThatTruncates) {
@@ -118,10 +119,41 @@ TEST(ToldStage, IsTheRotationOfOtherPairs) {
   EXPECT_EQ(told({}, R"({"encoding": "rope", "head_dim": 64, "pairing": "interleaved"})"), "rotation by oracle");
 }
 
-TEST(ToldStage, IsToldByGrowthWithoutPosition0) {
+TEST(MeasuredClass, IsThatOfBothMembers) {
+  Arithmetic with;
+  with.rotate = [](long double c, long double s, double x0, double x1) {
+    return std::pair(x0 * c + x1 * s, x0 * s + x1 * c);
+  };
+  const FunctionSubject subject("the minus is left out", [with](const Spec&) -> FunctionSubject::Call {
+    return [with](std::string_view operation, const Tensors& inputs) { return answered(with, operation, inputs); };
+  });
+  EXPECT_EQ(take_survey(subject, parse_spec(rope), SurveyFor::summary).measured_class, "");
+}
+
+TEST(ToldStage, IsNoneWithoutPosition0) {
   Arithmetic with;
   with.position = [](double position) { return round_to(Dtype::bfloat16, position); };
-  EXPECT_EQ(told(with, R"({"encoding": "rope", "head_dim": 64, "min_position": 100})"), "angle by growth");
+  EXPECT_EQ(told(with, R"({"encoding": "rope", "head_dim": 64, "min_position": 100})"), " by nothing");
+}
+
+TEST(ToldStage, IsNoneOfPairsThatAreLonger) {
+  Arithmetic with;
+  with.rounded = [](long double value) { return static_cast<float>(1.5L * value); };
+  EXPECT_EQ(told(with, rope), " by nothing");
+  EXPECT_EQ(told(with, code), " by nothing");
+}
+
+TEST(ToldStage, IsNoneOfRowsOfZeros) {
+  Arithmetic with;
+  with.rounded = [](long double value) { return 0 * static_cast<double>(value); };
+  EXPECT_EQ(told(with, rope), " by nothing");
+}
+
+TEST(ToldStage, IsNoneWhereTwoStagesAreWrong) {
+  Arithmetic with;
+  with.frequency = [](double exponent) { return 1.01L * std::pow(10000.0L, static_cast<long double>(-exponent)); };
+  with.entry = [](long double value) { return round_to(Dtype::bfloat16, static_cast<double>(value)); };
+  EXPECT_EQ(told(with, rope), " by nothing");
 }
 
 }  // namespace

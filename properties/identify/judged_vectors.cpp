@@ -1,0 +1,296 @@
+#include "properties/identify/judged_vectors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "properties/identify/round_numbers.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// How a call's positions lie: scattered over the first few hundred, or over the whole claim.
+enum class Spread { near, whole };
+
+constexpr std::int64_t ordinary_fill = 7;
+
+struct AskedCall {
+  std::int64_t batches;
+  std::int64_t tokens;
+  std::int64_t heads;
+  Spread spread;
+  std::int64_t fill = ordinary_fill;
+};
+
+constexpr AskedCall ordinary_calls[] = {{1, 1, 3, Spread::near},   {1, 1, 3, Spread::whole},
+                                        {2, 1, 2, Spread::near},   {2, 9, 4, Spread::near},
+                                        {2, 11, 3, Spread::whole}, {1, 2, 24, Spread::near},
+                                        {5, 3, 2, Spread::near},   {1, 32, 2, Spread::near, tokens_of_every_magnitude},
+                                        {1, 67, 2, Spread::near},  {1, 96, 1, Spread::whole},
+                                        {1, 260, 1, Spread::near}};
+// From here on fills are of more than drawn vectors (question.hpp).
+constexpr std::int64_t special_fills = whole_numbers;
+// More are not judged of one call.
+constexpr std::int64_t most_vectors = 20000;
+constexpr std::int64_t most_values_of_whole = 1 << 15;
+
+// Token `i` of all of a call's, each axis on its own way. No position is a token's place.
+std::int64_t scattered(const gen::PositionRange& range, Spread spread, std::int64_t i, std::int64_t axis) {
+  const std::int64_t span = range.last - range.first;
+  const std::int64_t number = i + 5 * axis + 1;
+  if (spread == Spread::near) return range.first + (number * 211 + 13) % std::min<std::int64_t>(span, 509);
+  // As many in each binade.
+  const double part = std::fmod(static_cast<double>(number) * 0.618034, 1);
+  const auto far = static_cast<std::int64_t>(std::exp(part * std::log(static_cast<double>(span))));
+  return range.first + std::min(far, span - 1);
+}
+
+// An answer whose values are taken from another one, which is right, but for those that are judged.
+class Mixture {
+ public:
+  Mixture(Judge& judge, const Call& call, const Tensor& answer, Tensor right)
+      : judge_(judge), call_(call), answer_(answer), right_(std::move(right)), width_(size_of(answer.dtype)) {}
+
+  bool is_proposal_right() { return judge_.values(call_, right_).within == reference::Certainty::yes; }
+
+  // Elements [first, last) of the subject's answer.
+  bool are_right(std::int64_t first, std::int64_t last) {
+    return are_right(first, last, answer_.data.data() + offset(first));
+  }
+
+  // These values in their place.
+  bool are_right(std::int64_t first, const Tensor& values) {
+    return are_right(first, first + values.elements(), values.data.data());
+  }
+
+  const Tensor& right() const { return right_; }
+
+ private:
+  std::size_t offset(std::int64_t element) const { return static_cast<std::size_t>(element) * width_; }
+
+  bool are_right(std::int64_t first, std::int64_t last, const std::byte* values) {
+    const std::size_t bytes = offset(last - first);
+    std::byte* place = right_.data.data() + offset(first);
+    if (std::memcmp(values, place, bytes) == 0) return true;
+    const std::vector<std::byte> kept(place, place + bytes);
+    std::memcpy(place, values, bytes);
+    const bool within = judge_.values(call_, right_).within == reference::Certainty::yes;
+    std::memcpy(place, kept.data(), bytes);
+    return within;
+  }
+
+  Judge& judge_;
+  const Call& call_;
+  const Tensor& answer_;
+  Tensor right_;
+  std::size_t width_;
+};
+
+// The multiples of `step` from `first` on below `last` of which what follows is wrong, in halves.
+void find_wrong(Mixture& mixture, std::int64_t first, std::int64_t last, std::int64_t step,
+                std::vector<std::int64_t>& wrong) {
+  if (first >= last || mixture.are_right(first, last)) return;
+  if (last - first <= step) {
+    wrong.push_back(first);
+    return;
+  }
+  const std::int64_t middle = first + (last - first) / step / 2 * step;
+  find_wrong(mixture, first, middle, step, wrong);
+  find_wrong(mixture, middle, last, step, wrong);
+}
+
+// What these channels of the vector at `start` are; `given` is null where nothing is turned.
+WrongValues values_of(Mixture& mixture, const Tensor& answer, const Tensor* given, std::int64_t start,
+                      const std::vector<std::int64_t>& channels) {
+  const auto all = [&](const auto& is) {
+    return std::ranges::all_of(channels, [&](std::int64_t channel) { return is(start + channel); });
+  };
+  WrongValues values;
+  values.are_zero = all([&](std::int64_t i) { return answer.at(i) == 0; });
+  values.are_given = given != nullptr && all([&](std::int64_t i) { return answer.at(i) == given->at(i); });
+  const Tensor& right = mixture.right();
+  const std::int64_t greatest = start + *std::ranges::max_element(channels, {}, [&](std::int64_t channel) {
+                                  return std::fabs(right.at(start + channel));
+                                });
+  const double ratio = answer.at(greatest) / right.at(greatest);
+  if (!std::isfinite(ratio) || ratio == 0) return values;
+  const Range range{std::fabs(ratio) * (1 - 0x1p-7), std::fabs(ratio) * (1 + 0x1p-7)};
+  for (const double times : {std::copysign(roundest_in(range).value, ratio), ratio}) {
+    const bool divides = all([&](std::int64_t i) {
+      Tensor value = Tensor::zeros(answer.dtype, {1});
+      value.set(0, answer.at(i) / times);
+      return mixture.are_right(i, value);
+    });
+    if (!divides) continue;
+    values.times = times;
+    break;
+  }
+  return values;
+}
+
+// A call of one of its tokens and heads alone.
+Call alone(const Call& call, std::int64_t token, std::int64_t tokens, const std::optional<Tensor>& x) {
+  Call one{.weight = call.weight, .fill = call.fill};
+  for (std::int64_t i = token; i < std::ssize(call.positions); i += tokens)
+    one.positions.push_back(call.positions[static_cast<std::size_t>(i)]);
+  if (x) one.vectors.push_back(*x);
+  return one;
+}
+
+// Elements of a tensor, the part of number `index` of this shape.
+Tensor part_of(const Tensor& whole, std::int64_t index, std::vector<std::int64_t> shape) {
+  Tensor part = Tensor::zeros(whole.dtype, std::move(shape));
+  const auto bytes = static_cast<std::ptrdiff_t>(part.data.size());
+  std::copy_n(whole.data.begin() + index * bytes, bytes, part.data.begin());
+  return part;
+}
+
+bool is_same(const Tensor& a, const Tensor& b, std::int64_t first, std::int64_t count) {
+  const std::size_t bytes = size_of(a.dtype);
+  return std::memcmp(a.data.data() + static_cast<std::size_t>(first) * bytes,
+                     b.data.data() + static_cast<std::size_t>(first) * bytes,
+                     static_cast<std::size_t>(count) * bytes) == 0;
+}
+
+// An answer, or a part of it, what was turned, and where a vector of it begins.
+struct VectorPart {
+  const Tensor& answer;
+  const Tensor* given;
+  std::int64_t start;
+  std::int64_t width;
+};
+
+enum class Look { at_all, into };
+
+// Whether the vector is wrong, and, where it is looked into, which channels and how.
+void look(JudgedVector& one, Mixture& mixture, const VectorPart& at, Look how) {
+  one.is_wrong = !mixture.are_right(at.start, at.start + at.width);
+  if (!one.is_wrong || how == Look::at_all || !mixture.is_proposal_right()) return;
+  find_wrong(mixture, at.start, at.start + at.width, 1, one.wrong_channels);
+  for (std::int64_t& channel : one.wrong_channels) channel -= at.start;
+  if (one.wrong_channels.empty()) return;
+  one.values = values_of(mixture, at.answer, at.given, at.start, one.wrong_channels);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(at.width));
+  std::iota(all.begin(), all.end(), 0);
+  one.whole = values_of(mixture, at.answer, at.given, at.start, all);
+}
+
+bool is_rotation(const Spec& spec) { return operation_of(spec.encoding) == Operation::rotate; }
+
+}  // namespace
+
+VectorJudge::VectorJudge(const Subject& subject, const Spec& claim, const Subject& proposer)
+    : claim_(claim), model_(model_of(claim)), is_judged_whole_(!model_->not_judged()) {
+  const Operation operation = operation_of(claim.encoding);
+  is_judged_whole_ = is_judged_whole_ && (operation == Operation::encode || operation == Operation::rotate ||
+                                          operation == Operation::table);
+  if (!is_judged_whole_) return;
+  judge_ = model_->judge();
+  session_ = subject.open(claim);
+  proposing_ = proposer.open(claim);
+}
+
+void VectorJudge::ask_ordinary() {
+  for (const AskedCall& shape : ordinary_calls) {
+    const bool turns = is_rotation(claim_);
+    if (!is_judged_whole_ || (!turns && (shape.batches > 1 || shape.fill != ordinary_fill))) continue;
+    const Question question{.position = model_->range().first,
+                            .tokens = shape.tokens,
+                            .batch = turns ? shape.batches : 1,
+                            .heads = turns ? shape.heads : 1,
+                            .fill = shape.fill};
+    Call call = shape.fill == ordinary_fill ? model_->call_of(question) : model_->accuracy_call(question);
+    const std::int64_t tokens = question.tokens * question.batch;
+    for (std::int64_t i = 0; i < std::ssize(call.positions); ++i)
+      call.positions[static_cast<std::size_t>(i)] = scattered(model_->range(), shape.spread, i % tokens, i / tokens);
+    judge(call);
+  }
+}
+
+void VectorJudge::ask_around(const Question& failing) {
+  if (!is_judged_whole_) return;
+  const auto ask = [&](const Question& question) {
+    if (question.position >= model_->range().first && question.fill >= 0 && model_->admits(question))
+      judge(model_->accuracy_call(question));
+  };
+  judge(model_->accuracy_call(failing));
+  for (std::int64_t Question::*field :
+       {&Question::fill, &Question::position, &Question::tokens, &Question::batch, &Question::heads}) {
+    for (const std::int64_t step : {-1, 1}) {
+      Question question = failing;
+      question.*field += step;
+      ask(question);
+    }
+  }
+}
+
+void VectorJudge::ask_at(const std::vector<std::int64_t>& positions) {
+  if (!is_judged_whole_) return;
+  const gen::PositionRange range = model_->range();
+  std::vector<std::int64_t> claimed;
+  std::ranges::copy_if(positions, std::back_inserter(claimed),
+                       [&](std::int64_t position) { return position >= range.first && position < range.last; });
+  if (claimed.empty()) return;
+  Call call = model_->call_of({.position = range.first, .tokens = std::ssize(claimed), .fill = ordinary_fill});
+  for (std::size_t i = 0; i < call.positions.size(); ++i) call.positions[i] = claimed[i % claimed.size()];
+  judge(call);
+}
+
+void VectorJudge::judge(const Call& call) {
+  const bool turns = is_rotation(claim_);
+  const std::vector<std::int64_t> shape =
+      turns ? call.vectors.front().shape
+            : std::vector<std::int64_t>{1, std::ssize(call.positions) / axes_of(claim_.encoding), 1};
+  const std::int64_t tokens = shape[0] * shape[1];
+  const std::int64_t vectors = tokens * shape[2];
+  if (vectors == 0 || vectors > most_vectors) return;
+  const Tensor answer = model_->ask(*session_, call);
+  const std::int64_t width = answer.elements() / vectors;
+  const bool by_itself = !model_->depends_on_length();
+  if (!by_itself && answer.elements() > most_values_of_whole) return;
+  const Tensor right = model_->ask(*proposing_, call);
+  if (right.elements() != answer.elements()) return;
+  std::optional<Mixture> whole;
+  if (!by_itself) whole.emplace(*judge_, call, answer, right);
+  if (whole && !whole->is_proposal_right()) return;
+  std::int64_t looked_into = 0;
+  for (std::int64_t vector = 0; vector < vectors; ++vector) {
+    const std::int64_t token = vector / shape[2];
+    JudgedVector& one = made_.emplace_back();
+    one.call = calls_;
+    one.batch = token / shape[1];
+    one.batches = shape[0];
+    one.token = token % shape[1];
+    one.tokens = shape[1];
+    one.head = vector % shape[2];
+    one.heads = shape[2];
+    one.is_ordinary = call.fill < special_fills;
+    one.position = call.positions[static_cast<std::size_t>(token)];
+    for (std::int64_t i = token; i < std::ssize(call.positions); i += tokens)
+      one.position = std::max(one.position, call.positions[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < width && turns; ++i)
+      one.size = std::max(one.size, std::fabs(call.vectors.front().at(vector * width + i)));
+    constexpr std::int64_t enough = 3;
+    const Look how = looked_into < enough ? Look::into : Look::at_all;
+    if (is_same(answer, right, vector * width, width)) continue;
+    if (whole) {
+      look(one, *whole, {answer, turns ? &call.vectors.front() : nullptr, vector * width, width}, how);
+    } else {
+      const std::vector<std::int64_t> alone_shape =
+          turns ? std::vector<std::int64_t>{1, 1, 1, width} : std::vector<std::int64_t>{1, width};
+      const auto x = turns ? std::optional(part_of(call.vectors.front(), vector, alone_shape)) : std::nullopt;
+      const Call part = alone(call, token, tokens, x);
+      const Tensor got = part_of(answer, vector, alone_shape);
+      Mixture mixture(*judge_, part, got, part_of(right, vector, alone_shape));
+      look(one, mixture, {got, x ? &*x : nullptr, 0, width}, how);
+    }
+    if (one.is_wrong && how == Look::into) ++looked_into;
+  }
+  ++calls_;
+}
+
+}  // namespace sextant::identify

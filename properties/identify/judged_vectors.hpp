@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "properties/model/model.hpp"
+#include "properties/model/question.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant::identify {
+
+/// What values are, where they are all the same of what they should be.
+struct WrongValues {
+  bool are_zero = false;
+  bool are_given = false;       ///< of a rotation: as they were before it
+  std::optional<double> times;  ///< so many times what they should be, as the claim's own bound has it
+};
+
+/// A vector of a call, or a code, where it stands, and whether it is as near to the true one as is claimed.
+struct JudgedVector {
+  std::size_t call = 0;
+  std::int64_t batch = 0;
+  std::int64_t batches = 1;
+  std::int64_t token = 0;
+  std::int64_t tokens = 1;
+  std::int64_t head = 0;
+  std::int64_t heads = 1;
+  std::int64_t position = 0;  ///< the greatest of its coordinates
+  double size = 0;            ///< the greatest of its channels before it is turned
+  bool is_ordinary = true;    ///< not one of every magnitude, of which small errors are hidden beside great values
+  bool is_wrong = false;
+  std::vector<std::int64_t> wrong_channels = {};  ///< of some wrong vectors; empty of the others
+  WrongValues values = {};                        ///< of those
+  WrongValues whole = {};                         ///< of all its channels
+};
+
+/// Judges the vectors of calls. Of wrong ones channels are judged, beside those of `proposer`'s answer where it meets
+/// the bound. Nothing of what is no code, no table and no rotation.
+class VectorJudge {
+ public:
+  VectorJudge(const Subject& subject, const Spec& claim, const Subject& proposer);
+
+  /// Calls that differ in the numbers of tokens, heads and batch rows, in positions and magnitudes, none of which
+  /// follows from another: of many tokens, of one, near 0 and over the whole claim, in no order. @throws
+  /// SubjectFailure, Interrupted.
+  void ask_ordinary();
+
+  /// A question of accuracy, and others about one token, head, row or position more or less. @throws likewise.
+  void ask_around(const Question& failing);
+
+  /// Tokens at these positions, the same on every axis; those that the claim has not are left out. @throws likewise.
+  void ask_at(const std::vector<std::int64_t>& positions);
+
+  const std::vector<JudgedVector>& vectors() const { return made_; }
+
+ private:
+  void judge(const Call& call);
+
+  Spec claim_;
+  std::unique_ptr<EncodingModel> model_;
+  bool is_judged_whole_;
+  std::unique_ptr<Judge> judge_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Session> proposing_;
+  std::size_t calls_ = 0;
+  std::vector<JudgedVector> made_;
+};
+
+}  // namespace sextant::identify
