@@ -163,14 +163,15 @@ void name_class(Diagnosis& diagnosis, AccuracyClass claimed, AccuracyClass found
   diagnosis.spec_json.clear();
 }
 
-// Whether a field is what pairs and channels show by themselves, their places, lengths and what position 0 is turned to,
-// and no parameter that was fitted to some of the answers.
+// Whether a field is what pairs and channels show by themselves, their places, lengths and what position 0 is turned
+// to, and no parameter that was fitted to some of the answers.
 bool is_seen_directly(const DiagnosedDifference& difference) {
   return difference.stage == DiagnosedStage::rotation || difference.stage == DiagnosedStage::table ||
          difference.stage == DiagnosedStage::position;
 }
 
-// Of a claim that a second audit refutes, and one of the answers to the first claim; the first `of_fields` differences are of its fields.
+// Of a claim that a second audit refutes, and one of the answers to the first claim; the first `of_fields` differences
+// are of its fields.
 void keep_what_was_seen(Diagnosis& diagnosis, std::size_t of_fields) {
   diagnosis.spec_json.clear();
   const auto first = diagnosis.differences.begin();

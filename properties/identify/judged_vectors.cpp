@@ -268,13 +268,14 @@ void VectorJudge::judge(const Call& call) {
     one.tokens = shape[1];
     one.head = vector % shape[2];
     one.heads = shape[2];
-    one.is_ordinary = call.fill < special_fills;
+    // The first drawing of rotations is (1, 0) in every pair, where small turns do not show in the first member.
+    one.is_ordinary = !turns || (call.fill > 0 && call.fill < special_fills);
     one.position = call.positions[static_cast<std::size_t>(token)];
     for (std::int64_t i = token; i < std::ssize(call.positions); i += tokens)
       one.position = std::max(one.position, call.positions[static_cast<std::size_t>(i)]);
     for (std::int64_t i = 0; i < width && turns; ++i)
       one.size = std::max(one.size, std::fabs(call.vectors.front().at(vector * width + i)));
-    constexpr std::int64_t enough = 3;
+    const std::int64_t enough = whole ? 3 : 24;
     const Look how = looked_into < enough ? Look::into : Look::at_all;
     if (is_same(answer, right, vector * width, width)) continue;
     if (whole) {

@@ -30,7 +30,7 @@ struct JudgedVector {
   std::int64_t heads = 1;
   std::int64_t position = 0;  ///< the greatest of its coordinates
   double size = 0;            ///< the greatest of its channels before it is turned
-  bool is_ordinary = true;    ///< not one of every magnitude, of which small errors are hidden beside great values
+  bool is_ordinary = true;    ///< not one of every magnitude or of (1, 0), where errors may be hidden
   bool is_wrong = false;
   std::vector<std::int64_t> wrong_channels = {};  ///< of some wrong vectors; empty of the others
   WrongValues values = {};                        ///< of those

@@ -31,6 +31,7 @@ struct WrongPlace {
   bool is_many = false;  // heads, not a head
   std::function<bool(const JudgedVector&)> holds;
   bool is_of_position = false;
+  bool is_repeated = false;                          // every so many of them
   std::optional<std::int64_t> first_position = {};   // of those that hold all positions from there on
   std::optional<std::int64_t> positions_apart = {};  // of those that come again at these steps
 };
@@ -97,8 +98,8 @@ std::vector<PlaceFeature> features() {
   };
 }
 
-// Which right vectors tell nothing: those at position 0, where other angles are the same, and, of errors that do not grow
-// with values, those of great ones too.
+// Which right vectors tell nothing: those at position 0, where other angles are the same, and, of errors that do not
+// grow with values, those of great ones too.
 enum class Hidden { at_0, among_great_values };
 
 bool may_hide(const JudgedVector& vector, Hidden hidden) {
@@ -170,19 +171,24 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       add(bounded, feature.up_to(most), true, [number = most](std::int64_t other) { return other <= number; });
     std::int64_t step = 0;
     for (const std::int64_t number : numbers) step = std::gcd(step, number - least);
-    if (feature.each.empty() || step < 2) continue;
+    constexpr std::size_t fewest = 3;
+    if (feature.each.empty() || step < 2 || std::set(numbers.begin(), numbers.end()).size() < fewest) continue;
     const std::int64_t first = (least % step + step) % step;
     add(repeated,
         step == 2 ? fmt::format("{} {}s", first == 0 ? "even" : "odd", feature.each)
                   : fmt::format("every {} {} from number {} on", ordinal(step), feature.each, first),
         step == 2, [step, first](std::int64_t number) { return (number % step + step) % step == first; });
+    repeated.back().is_repeated = true;
     if (is_of_position) repeated.back().positions_apart = step;
   }
-  const auto is_power = [](const JudgedVector& v) {
-    return v.position > 0 && std::has_single_bit(static_cast<std::uint64_t>(v.position));
+  const std::int64_t first_wrong = std::ranges::min(wrong, {}, &JudgedVector::position)->position;
+  const auto is_power = [first_wrong](const JudgedVector& v) {
+    return v.position >= first_wrong && v.position > 0 && std::has_single_bit(static_cast<std::uint64_t>(v.position));
   };
-  if (std::ranges::all_of(wrong, [&](const JudgedVector* vector) { return is_power(*vector); }))
-    repeated.insert(repeated.begin(), {"positions that are powers of two", "at powers of two", true, is_power, true});
+  if (std::ranges::all_of(wrong, [&](const JudgedVector* vector) { return is_power(*vector); })) {
+    const std::string words = fmt::format("positions that are powers of two from {} on", first_wrong);
+    repeated.insert(repeated.begin(), {words, "at " + words, true, is_power, true});
+  }
   // The rest that a loop over several at once leaves.
   for (const std::int64_t step : {2, 4, 8, 16, 32, 64}) {
     const auto are_all = [&](const auto& is_left) {
@@ -224,11 +230,13 @@ std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& vector
         const auto both = [one = places[i].holds, other = places[j].holds](const JudgedVector& vector) {
           return one(vector) && other(vector);
         };
-        if ((places[i].is_of_position && places[j].is_of_position) || !divides(vectors, hidden, both)) continue;
+        const bool are_of_one = places[i].is_of_position && places[j].is_of_position;
+        if (are_of_one || (places[i].is_repeated && places[j].is_repeated) || !divides(vectors, hidden, both)) continue;
         return WrongPlace{fmt::format("{}, {},", places[i].words, places[j].where),
                           "",
                           places[i].is_many,
                           both,
+                          false,
                           false,
                           places[i].first_position ? places[i].first_position : places[j].first_position,
                           places[i].positions_apart ? places[i].positions_apart : places[j].positions_apart};
@@ -242,16 +250,19 @@ std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& vector
 // ones before, and beyond, or of those that come again and again.
 std::optional<WrongPlace> confirmed_place(VectorJudge& judge) {
   std::optional<WrongPlace> place = dividing_place(judge.vectors());
-  if (place && place->positions_apart) {
+  constexpr int most_steps = 16;
+  for (int round = 0; round < most_steps && place && place->positions_apart; ++round) {
     const std::int64_t step = *place->positions_apart;
-    const auto wrong = std::ranges::find_if(judge.vectors(), &JudgedVector::is_wrong);
-    std::vector<std::int64_t> more;
+    const std::int64_t wrong = std::ranges::find_if(judge.vectors(), &JudgedVector::is_wrong)->position;
+    std::vector<std::int64_t> more{-wrong};
     for (const std::int64_t times : {-3, -2, -1, 1, 2, 3, 5, 8}) {
-      more.push_back(wrong->position + times * step);
-      more.push_back(wrong->position + times * step + 1);
+      more.push_back(wrong + times * step);
+      more.push_back(wrong + times * step + 1);
     }
+    for (const std::int64_t part : {2, 3, 5, 7}) more.push_back(wrong + step / part);
     judge.ask_at(more);
-    return dividing_place(judge.vectors());
+    place = dividing_place(judge.vectors());
+    if (place && place->positions_apart == step) return place;
   }
   constexpr int most_rounds = 24;
   for (int round = 0; round < most_rounds && place && place->first_position; ++round) {
@@ -307,26 +318,40 @@ std::string common_text(const std::vector<const JudgedVector*>& looked_into, Wro
   return fmt::format("{} {:.6g} times what {} should be", are, *times, is_many ? "they" : "it");
 }
 
-// The channels that any wrong vector has wrong, where each has the most of them: a small error beside a great value
-// is within its bound.
+// The channels that any wrong vector has wrong, where each has half of them at least: a small error beside a great
+// value is within its bound.
 std::optional<NamedChannels> common_channels(const Spec& claim, const std::vector<const JudgedVector*>& looked_into) {
   std::set<std::int64_t> any;
   for (const JudgedVector* one : looked_into) any.insert(one->wrong_channels.begin(), one->wrong_channels.end());
-  const bool have_most = std::ranges::all_of(
-      looked_into, [&](const JudgedVector* one) { return 2 * one->wrong_channels.size() > any.size(); });
+  const bool are_ordinary = std::ranges::all_of(looked_into, [](const JudgedVector* one) { return one->is_ordinary; });
+  const bool have_most = are_ordinary && std::ranges::all_of(looked_into, [&](const JudgedVector* one) {
+                           return 2 * one->wrong_channels.size() >= any.size();
+                         });
   if (!have_most) return std::nullopt;
   return named_channels(claim, {any.begin(), any.end()});
 }
 
-std::string told_of(const Spec& claim, const std::optional<WrongPlace>& place,
+// Whether no vector is right but those of which nothing follows, or nearly all that were asked are wrong, or neither.
+enum class Extent { all, nearly_all, some };
+
+Extent extent_of(const std::vector<JudgedVector>& vectors) {
+  std::int64_t wrong = 0;
+  std::int64_t telling = 0;
+  for (const JudgedVector& vector : vectors) {
+    if (may_hide(vector, Hidden::among_great_values)) continue;
+    ++telling;
+    if (vector.is_wrong) ++wrong;
+  }
+  return wrong == telling ? Extent::all : 20 * wrong > 19 * telling ? Extent::nearly_all : Extent::some;
+}
+
+std::string told_of(const Spec& claim, const std::optional<WrongPlace>& place, Extent extent,
                     const std::vector<const JudgedVector*>& looked_into) {
   constexpr std::string_view rest = "and the rest is right";
-  if (place) {
-    const std::string whole = common_text(looked_into, &JudgedVector::whole, place->is_many);
-    if (!whole.empty()) return fmt::format("{} {}, {}", place->words, whole, rest);
-  } else if (const std::string whole = common_text(looked_into, &JudgedVector::whole, true); !whole.empty()) {
-    return "all values " + whole;
-  }
+  const bool are_many = !place || place->is_many;
+  const std::string whole = common_text(looked_into, &JudgedVector::whole, are_many);
+  if (place && !whole.empty()) return fmt::format("{} {}, {}", place->words, whole, rest);
+  if (!place && extent == Extent::all && !whole.empty()) return "all values " + whole;
   const auto channels = common_channels(claim, looked_into);
   if (!channels || channels->words.empty())
     return place ? fmt::format("{} {} wrong, {}", place->words, place->is_many ? "are" : "is", rest) : std::string();
@@ -344,17 +369,15 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
   judge.ask_ordinary();
   for (const Question& question : questions_of(claim, clues.failing)) judge.ask_around(question);
   if (std::ranges::none_of(judge.vectors(), &JudgedVector::is_wrong)) return std::nullopt;
+  const Extent extent = extent_of(judge.vectors());
   std::optional<WrongPlace> place;
-  const bool is_everywhere = std::ranges::all_of(judge.vectors(), [](const JudgedVector& vector) {
-    return vector.is_wrong || may_hide(vector, Hidden::among_great_values);
-  });
-  if (!is_everywhere) {
+  if (extent != Extent::all) {
     place = confirmed_place(judge);
-    if (!place) return std::nullopt;
+    if (!place && extent == Extent::some) return std::nullopt;
   }
   const std::vector<const JudgedVector*> looked_into = looked_into_of(judge.vectors());
   if (looked_into.empty()) return std::nullopt;
-  std::string words = told_of(claim, place, looked_into);
+  std::string words = told_of(claim, place, extent, looked_into);
   if (words.empty()) return std::nullopt;
   return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
 }

@@ -105,6 +105,12 @@ const std::vector<Misplaced>& misplaced() {
        "vectors whose greatest value is"},
       {"pair", rope, [](const Value& v) { return v.channel % 16 == 5 ? 1.01 * v.y : v.y; },
        "pair 5 (channels 5 and 21) is 1.01 times what it should be, and the rest is right"},
+      {"cosine_of_a_pair", rope,
+       [](const Value& v) {
+         const double c = std::cos(static_cast<double>(v.position) * std::pow(10000.0, -5.0 / 16));
+         return v.channel % 16 == 5 ? v.y + 0.001 * c * v.x : v.y;
+       },
+       "pair 5 (channels 5 and 21) is wrong, and the rest is right"},
       {"high_pairs", rope, [](const Value& v) { return v.channel % 16 >= 8 ? v.y + 1 : v.y; },
        "pairs from 8 on are wrong, and the rest is right"},
       {"second_members", rope, [](const Value& v) { return v.channel >= 16 ? 1.01 * v.y : v.y; },
