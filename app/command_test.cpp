@@ -195,6 +195,28 @@ TEST_F(Command, SubjectsThatFailExitThreeWithinTheirTimeOut) {
   EXPECT_NE(printing.output.find("broke the protocol"), std::string::npos) << printing.output;
 }
 
+TEST_F(Command, ACrashAtALaterCallIsToldInTheFirstLinesWithTheCall) {
+  write("bad.py", std::string(header) + correct + R"(
+_encode = encode
+def encode(p, spec):
+    if len(p) > 16:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return _encode(p, spec)
+)");
+  const Finished finished = sextant(std::string("audit python:bad.py") + spec + "--only accuracy");
+  EXPECT_EQ(finished.status, 3) << finished.output << finished.error;
+  const std::size_t said = finished.output.find("encode: was killed by signal 11 (Segmentation fault), at call ");
+  EXPECT_LT(said, finished.output.find("\n\n")) << finished.output;
+  EXPECT_LT(finished.output.find("of its session, of positions ["), finished.output.find("\n\n")) << finished.output;
+}
+
+TEST_F(Command, ASubjectThatReturnsNothingIsToldWhatNoneSays) {
+  write("bad.py", std::string(header) + "def encode(p, spec):\n    table = np.zeros((len(p), spec['dim']))\n");
+  const Finished finished = sextant(std::string("audit python:bad.py") + spec);
+  EXPECT_EQ(finished.status, 4) << finished.output << finished.error;
+  EXPECT_NE(finished.output.find("likely fix: return the result"), std::string::npos) << finished.output;
+}
+
 // Nothing was audited, so nothing has failed: the file is no subject, as one that is absent.
 TEST_F(Command, AFileThatIsNoSubjectIsOneLineAndExitTwo) {
   const std::pair<const char*, const char*> files[] = {

@@ -114,6 +114,10 @@ std::vector<SummaryLine> summary_lines(const Report& report) {
     if (!text.empty()) lines.push_back({kind, text});
   };
   add(SummaryKind::sentence, fmt::format("{}", fmt::join(first, "; ")));
+  // Of claims that nothing violates the first failure is the cause: at which call, and of what.
+  const PropertyResult* failed = report.stop || has_violations(report) ? nullptr : first_wrong(report);
+  if (failed != nullptr && !failed->reason.empty())
+    add(SummaryKind::sentence, fmt::format("{}: {}", failed->id, failed->reason));
   if (report.diagnosis) {
     add(SummaryKind::sentence, words_of(*report.diagnosis));
     add(SummaryKind::sentence, remedy_of(*report.diagnosis));

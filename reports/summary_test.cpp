@@ -49,6 +49,18 @@ TEST(Summary, NamesNoStageThatTheDiagnosisContradicts) {
   EXPECT_NE(summary_line(report).find("the error comes from the frequency"), std::string::npos);
 }
 
+TEST(Summary, TellsTheCallThatCrashed) {
+  Report report = sample();
+  report.diagnosis.reset();
+  report.results = {
+      result("alpha", Verdict::holds),
+      result("beta", Verdict::crashed, "crashed: rotate: was killed by signal 11, at call 3 of its session"),
+      result("gamma", Verdict::crashed, "crashed: another")};
+  const std::vector<SummaryLine> lines = summary_lines(report);
+  ASSERT_GE(lines.size(), 2U);
+  EXPECT_EQ(lines[1].text, "beta: crashed: rotate: was killed by signal 11, at call 3 of its session");
+}
+
 TEST(Summary, NamesNoClassWhereAViolatedClaimHasNone) {
   Report report = sample();
   report.survey->measured_class.clear();

@@ -280,7 +280,8 @@ TEST_F(Plugin, OtherEndsAreCrashes) {
   EXPECT_NE(std::string(null.what()).find("encode used an address that is in none of its tensors"), std::string::npos)
       << null.what();
   EXPECT_NE(std::string(null.what()).find("signal 11"), std::string::npos) << null.what();
-  expect_failure(failure("exits"), FailureKind::crashed, "encode: ended with exit status 7");
+  expect_failure(failure("exits"), FailureKind::crashed,
+                 "encode: ended with exit status 7, at call 1 of its session, of positions [2] all 0");
   expect_failure(failure("returns 9"), FailureKind::error, "encode: returned 9");
 }
 

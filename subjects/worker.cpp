@@ -1,6 +1,7 @@
 #include "subjects/worker.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -178,6 +179,20 @@ class WorkerSession final : public Session {
     std::uint64_t reply_limit;
   };
 
+  // What the process was asked when it ended: ", at call 3 of its session, of positions [1, 17] from 0 to 16, x [1, 17,
+  // 2, 64]"; empty where that had no inputs.
+  std::string asked_text(const Tensors& inputs) const {
+    std::string text;
+    for (const auto& [name, tensor] : inputs) {
+      text += fmt::format("{} {} [{}]", text.empty() ? "" : ",", name, fmt::join(tensor.shape, ", "));
+      if (tensor.dtype != Dtype::int64 || tensor.elements() == 0) continue;
+      const std::vector<std::int64_t> numbers = tensor.integers();
+      const auto [least, most] = std::ranges::minmax(numbers);
+      text += least == most ? fmt::format(" all {}", least) : fmt::format(" from {} to {}", least, most);
+    }
+    return text.empty() ? text : fmt::format(", at call {} of its session, of{}", calls_, text);
+  }
+
   // `metadata` goes beside op, id and spec.
   Request request(std::string_view operation, const Tensors& inputs, const Spec& spec,
                   std::map<std::string, std::string> metadata) {
@@ -203,6 +218,7 @@ class WorkerSession final : public Session {
       sink.await(request.reply_limit);
     }
     const std::string& operation = requests.front().operation;
+    if (!requests.front().inputs.empty()) ++calls_;
     std::vector<Blob> blobs;
     try {
       process_->exchange(parts, sink, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
@@ -212,15 +228,16 @@ class WorkerSession final : public Session {
     } catch (const SubjectFailure& failure) {
       if (failure.kind() == FailureKind::timed_out) {
         const double seconds = std::chrono::duration<double>(limits_.timeout).count();
-        throw SubjectFailure(failure.kind(), fmt::format("{}: gave no answer within {:g} s", operation, seconds));
+        throw SubjectFailure(failure.kind(), fmt::format("{}: gave no answer within {:g} s{}", operation, seconds,
+                                                         asked_text(requests.front().inputs)));
       }
       const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_->error_output()) : "";
       FailureTrace trace = failure.trace();
       if (failure.kind() == FailureKind::crashed) trace.traceback = last_lines(process_->error_output());
-      throw SubjectFailure(
-          failure.kind(),
-          fmt::format("{}: {}{}{}", operation, failure.what(), line.empty() ? "" : "; it wrote: ", one_line(line)),
-          std::move(trace));
+      throw SubjectFailure(failure.kind(),
+                           fmt::format("{}: {}{}{}{}", operation, failure.what(), asked_text(requests.front().inputs),
+                                       line.empty() ? "" : "; it wrote: ", one_line(line)),
+                           std::move(trace));
     }
     return blobs;
   }
@@ -263,6 +280,7 @@ class WorkerSession final : public Session {
   WorkerLimits limits_;
   std::shared_ptr<Process> process_;  // others may be asked there by turns
   std::uint64_t next_id_ = 0;
+  std::int64_t calls_ = 0;  // that had inputs
 };
 
 // A subject of processes that serve sessions, however they come about.
