@@ -359,6 +359,10 @@ int main(int count, char** arguments) {
   const std::string_view part = given.size() > (is_until_killed ? 1U : 0U) ? given.back() : "";
   std::vector<Task> list = tasks();
   std::erase_if(list, [&](const Task& task) { return task.row.name.find(part) == std::string::npos; });
+  if (list.empty()) {
+    fmt::print(stderr, "sextant-mutants: no mutant's name has {}; `sextant list mutants` has them all\n", part);
+    return 2;
+  }
 
   std::map<std::string, Remembered> earlier;
   if (is_until_killed && given.front() != option) {
