@@ -9,8 +9,15 @@ namespace sextant::identify {
 Tensor AttentionProbe::attended(const Tensor& q, const Tensor& k, const Tensor& v,
                                 const std::vector<std::int64_t>& positions) {
   const Tensor sinks = Tensor::zeros(claim_.dtype, {encoding_.num_heads});
-  AttendRequest request{.q = q, .k = k, .v = v, .positions = positions};
+  // A looked up bias is 0; of several axes each has the same positions.
+  const auto rows = signature_of(encoding_).weight;
+  const Tensor weight = Tensor::zeros(claim_.dtype, {rows ? rows->rows : 0, encoding_.num_heads});
+  std::vector<std::int64_t> of_axes;
+  for (std::int64_t axis = 0; axis < axes_of(claim_.encoding); ++axis)
+    of_axes.insert(of_axes.end(), positions.begin(), positions.end());
+  AttendRequest request{.q = q, .k = k, .v = v, .positions = of_axes};
   if (encoding_.sinks) request.sinks = &sinks;
+  if (rows) request.weight = &weight;
   return attend(session_, claim_, request);
 }
 
@@ -43,6 +50,15 @@ std::optional<std::int64_t> AttentionProbe::first_hidden(std::int64_t tokens) {
     if (out.at(token * width) == 0) return token;
   }
   return std::nullopt;
+}
+
+bool AttentionProbe::sees(std::int64_t query, std::int64_t key, std::int64_t tokens) {
+  const std::int64_t width = encoding_.head_dim;
+  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, tokens, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, tokens, width});
+  Tensor v = k;
+  for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) v.set((head * tokens + key) * width, 1);
+  return attended(q, k, v, std::vector<std::int64_t>(static_cast<std::size_t>(tokens), 0)).at(query * width) != 0;
 }
 
 std::vector<std::int64_t> AttentionProbe::value_heads() {

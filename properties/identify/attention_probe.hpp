@@ -22,6 +22,9 @@ class AttentionProbe {
   /// How far from a query the first key is that it does not see, in a sequence of so many tokens.
   std::optional<std::int64_t> first_hidden(std::int64_t tokens);
 
+  /// Whether the query of a token sees the key of another one, in a sequence of so many.
+  bool sees(std::int64_t query, std::int64_t key, std::int64_t tokens);
+
   /// Of each query head the key head whose keys it scores, or whose values it reads; -1 where it is none alone.
   std::vector<std::int64_t> key_heads();
   std::vector<std::int64_t> value_heads();

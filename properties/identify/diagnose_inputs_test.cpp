@@ -167,6 +167,21 @@ TEST(DiagnosedInput, OfAllPairsIsOneAxis) {
             "axis 2");
 }
 
+TEST(DiagnosedInput, OfAxesIsAnotherAxis) {
+  const auto reversed = [](std::vector<std::int64_t>& place) { std::swap(place[0], place[2]); };
+  const auto first_two = [](std::vector<std::int64_t>& place) { std::swap(place[0], place[1]); };
+  constexpr auto attended = R"({"encoding":"attention","num_heads":2,"head_dim":128,"causal":true,
+      "position":{"encoding":"rope_nd","head_dim":128,"sections":[16,24,24]},"max_position":600})";
+  for (const char* claim : {axes, attended}) {
+    EXPECT_EQ(said(of_axes(reversed), claim),
+              "positions of axes change places: axis 0 has those of 2, axis 2 has those of 0")
+        << claim;
+    EXPECT_EQ(said(of_axes(first_two), claim),
+              "positions of axes change places: axis 0 has those of 1, axis 1 has those of 0")
+        << claim;
+  }
+}
+
 TEST(DiagnosedInput, OfTimestepsIsRounded) {
   EXPECT_EQ(said(of_timesteps([](double p) { return std::floor(p); }), timesteps),
             "positions are rounded down to whole numbers");

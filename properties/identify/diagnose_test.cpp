@@ -255,12 +255,14 @@ TEST(Diagnose, SaysNothingFalse) {
     const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutant->spec));
     return diagnosis ? words_of(*diagnosis) : std::string();
   };
-  for (const char* name :
-       {"attention-float16-weights", "attention-position-unasked", "attention-first-batch-row",
-        "attention-mask-off-by-one", "attention-xpos-one-role", "xpos-scale-table-of-2048", "learned-row-32768",
-        "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size", "rope-bfloat16-two-ulps",
-        "rope-repeats-copied", "sinusoidal-one-row-for-all", "sinusoidal-capacity-scaled"})
+  for (const char* name : {"attention-float16-weights", "attention-position-unasked", "attention-xpos-one-role",
+                           "xpos-scale-table-of-2048", "learned-row-32768", "table-one-value",
+                           "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size", "rope-bfloat16-two-ulps",
+                           "rope-repeats-copied", "sinusoidal-one-row-for-all", "sinusoidal-capacity-scaled"})
     EXPECT_EQ(said(name), "") << name;
+  EXPECT_EQ(said("attention-first-batch-row"), "every batch row reads the keys and values of the first");
+  EXPECT_EQ(said("attention-mask-off-by-one"),
+            "a query sees one key more than the causal mask allows: the one after its own");
   EXPECT_EQ(said("qk-norm-positions-from-zero"), "a token's place in the call is taken for its position");
   EXPECT_EQ(said("rope-far-later-heads"), "of 8 heads only 0 is right at every position asked");
   EXPECT_EQ(said("rope-real-bfloat16"), "positions are rounded to bfloat16: right up to 2");

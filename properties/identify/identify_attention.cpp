@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/attention_answers.hpp"
+#include "properties/identify/attention_masks.hpp"
 #include "properties/identify/attention_positions.hpp"
 #include "properties/identify/attention_probe.hpp"
 #include "properties/identify/fitted_answers.hpp"
@@ -20,6 +22,7 @@
 #include "properties/identify/other_axes.hpp"
 #include "properties/identify/round_numbers.hpp"
 #include "properties/identify/tried_claims.hpp"
+#include "properties/model/model.hpp"
 #include "properties/model/question.hpp"
 #include "reference/alibi.hpp"
 #include "reference/rope.hpp"
@@ -47,8 +50,8 @@ class ByScores final : public Session {
     const Tensor& x = inputs.at("x");
     const std::vector<std::int64_t> positions = inputs.at("positions").integers();
     const std::int64_t heads = x.shape[2];
-    // Scores of up to 8, whose weights are all seen.
-    const double size = std::sqrt(8 / score_.scale);
+    // Scores of up to about 8, whose weights are all seen; of few bits, that no dtype rounds it.
+    const double size = round_to(Dtype::bfloat16, std::sqrt(8 / score_.scale));
     std::vector<AttentionProbe::TwoTokens> sequences;
     for (std::int64_t vector = 0; vector * width_ < x.elements(); ++vector) {
       AttentionProbe::TwoTokens asked{positions[static_cast<std::size_t>(vector / heads)], {}, {}};
@@ -78,6 +81,17 @@ class AttentionIdentifier {
       : session_(session), claim_(claim), claimed_(encoding), attention_(encoding), probe_(session, claim, claimed_) {}
 
   Identification run() {
+    if (!take_answers() && !take_odd_mask() && !take_place(answers_.of_heads)) {
+      take_steps();
+      const bool is_claim = found_.spec && to_json(*found_.spec) == to_json(claim_);
+      if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_tokens);
+    }
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  void take_steps() {
     const bool is_asked_plainly = !claimed_.position || carried<Rope>(claimed_) != nullptr ||
                                   carried<Xpos>(claimed_) != nullptr || carried<Alibi>(claimed_) != nullptr;
     if (!is_asked_plainly) {
@@ -90,10 +104,7 @@ class AttentionIdentifier {
     } else {
       take_mask();
       take_groups();
-      if (!takes_usual_weights()) {
-        found_.calls = session_.calls();
-        return std::move(found_);
-      }
+      if (!takes_usual_weights()) return;
       if (depends_on_length(claim_)) {
         keep_claimed("scores change with the length of a call");
       } else if (std::string words = positions_of_scores(probe_, claim_, claimed_); !words.empty()) {
@@ -109,12 +120,59 @@ class AttentionIdentifier {
         found_.faults.push_back(std::move(words));
       judge();
     }
-    found_.calls = session_.calls();
-    return std::move(found_);
   }
 
- private:
   double unit() const { return std::ldexp(1, -format_of(claim_.dtype).precision); }
+
+  // What explains ordinary answers that are wrong.
+  bool take_answers() {
+    answers_ = attention_answers(session_, claim_);
+    if (!answers_.fault) return false;
+    if (!answers_.spec) {
+      found_.table.push_back(answers_.fault->words);
+      found_.faults.push_back(*answers_.fault);
+      return true;
+    }
+    const FittedAnswers fitted = fitted_answers(session_, *answers_.spec);
+    if (!fitted.hold || fitted.spec.accuracy != claim_.accuracy) return false;
+    found_.spec = fitted.spec;
+    found_.of_bound = fitted.of_bound;
+    if (!answers_.fault->words.empty()) found_.convention.push_back(*answers_.fault);
+    found_.confidence = Confidence::high;
+    return true;
+  }
+
+  // Of which tokens or heads answers are wrong, where nothing else is told of them.
+  bool take_place(const std::string& words) {
+    const bool is_told =
+        std::ranges::any_of(found_.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
+    if (words.empty() || is_told) return false;
+    found_.spec.reset();
+    found_.faults.assign(1, Fault(words));
+    found_.table.push_back(words);
+    return true;
+  }
+
+  // Masks that no spec says, of as many tokens as there are channels to tell them by.
+  bool take_odd_mask() {
+    const std::int64_t room = model_of(claim_)->range().last;
+    const std::int64_t tokens = std::min<std::int64_t>({claimed_.head_dim, 32, room});
+    if (tokens < 4) return false;
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens));
+    std::iota(positions.begin(), positions.end(), 0);
+    const std::vector<double> weights = probe_.weights_of_zeros(positions);
+    // Without softmax weights of zeros are 0.
+    if (std::ranges::all_of(weights, [](double one) { return one == 0; })) return false;
+    const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
+      const double one = weights[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
+      return one != 0 && !std::isnan(one);
+    };
+    std::string words = mask_words({claimed_.num_heads, tokens, sees}, claimed_);
+    if (words.empty()) return false;
+    found_.table.push_back(words);
+    found_.faults.emplace_back(std::move(words));
+    return true;
+  }
 
   void take_mask() {
     tokens_ = std::min<std::int64_t>({claimed_.head_dim, 32, claim_.max_position});
@@ -127,6 +185,12 @@ class AttentionIdentifier {
     if (!attention_.window && claimed_.window && *claimed_.window >= 1024 && *claimed_.window < 8192)
       attention_.window = probe_.first_hidden(*claimed_.window + 2);
     if (!attention_.window && claimed_.window && *claimed_.window >= 8192) attention_.window = claimed_.window;
+    // At a window's width a query sees all but the first key; at a block's its own alone.
+    if (attention_.window && attention_.window != claimed_.window && *attention_.window > 1 &&
+        !probe_.sees(*attention_.window, *attention_.window - 1, *attention_.window + 1)) {
+      found_.faults.emplace_back(block_words(*attention_.window));
+      attention_.window = claimed_.window;
+    }
     found_.seen.emplace_back(attention_.causal ? "a token sees no later one" : "a token sees later ones");
     if (attention_.window) found_.seen.push_back(fmt::format("keys {} and more away are not seen", *attention_.window));
   }
@@ -479,6 +543,7 @@ class AttentionIdentifier {
   std::vector<double> weights_;
   Score score_;
   Confidence rotation_ = Confidence::high;
+  AttentionAnswers answers_;
   bool has_position_ = false;
   bool is_guess_ = false;
   Identification found_;

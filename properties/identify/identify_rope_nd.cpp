@@ -74,6 +74,8 @@ class RopeNdIdentifier {
       // Position 0 of each axis is turned, so that no axis can be asked alone.
       if (!take_other_axes() && !take_angles())
         found_.table.emplace_back("normalized coordinates are none of those that are tried");
+    } else if (std::string words = exchanged_axes(AskedAnswers(session_, claim_), claim_); !words.empty()) {
+      found_.faults.emplace_back(std::move(words), DiagnosedStage::position);
     } else if (length_limit(nd_.rope.rope_scaling)) {
       found_.table.emplace_back("a rule that looks at a call's length is not told of several axes");
     } else if (find_pairs() && find_layout()) {

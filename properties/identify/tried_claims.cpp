@@ -1,5 +1,9 @@
 #include "properties/identify/tried_claims.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -60,6 +64,28 @@ std::string other_places(const AskedAnswers& asked, const Spec& claim) {
   if (asked.meet(claim)) return {};
   for (const OtherPlace& other : places_tried(claim)) {
     if (asked.meet(claim, other.taken_for)) return other.words;
+  }
+  return {};
+}
+
+std::string order_text(const std::vector<std::int64_t>& order) {
+  std::string text;
+  for (std::int64_t axis = 0; axis < std::ssize(order); ++axis) {
+    const std::int64_t other = order[static_cast<std::size_t>(axis)];
+    if (other != axis) text += fmt::format("{}axis {} has those of {}", text.empty() ? "" : ", ", axis, other);
+  }
+  return text;
+}
+
+std::string exchanged_axes(const AskedAnswers& asked, const Spec& claim) {
+  if (asked.meet(claim)) return {};
+  std::vector<std::int64_t> order(static_cast<std::size_t>(axes_of(claim.encoding)));
+  std::iota(order.begin(), order.end(), 0);
+  while (std::ranges::next_permutation(order).found) {
+    const auto taken_for = [&](std::int64_t axis, std::span<const std::int64_t> place) {
+      return place[static_cast<std::size_t>(order[static_cast<std::size_t>(axis)])];
+    };
+    if (asked.meet(claim, taken_for)) return "positions of axes change places: " + order_text(order);
   }
   return {};
 }

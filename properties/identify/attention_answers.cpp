@@ -1,0 +1,287 @@
+#include "properties/identify/attention_answers.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "lib/numeric/ulp.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/identify/other_attention.hpp"
+#include "properties/identify/plain_scores.hpp"
+#include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/attention_quick.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
+
+namespace sextant::identify {
+namespace {
+
+constexpr std::int64_t short_call = 12;
+constexpr std::int64_t long_call = 160;
+constexpr std::int64_t most_heads_of_long = 2;
+
+// Numbers that every dtype holds, of no order: multiples of 1/64 in [-1, 1), by a linear congruence (Knuth's MMIX).
+class Numbers {
+ public:
+  double next() {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<double>(state_ >> 57) / 64 - 1;
+  }
+
+ private:
+  std::uint64_t state_ = 7;
+};
+
+// An ordinary call, whose scores are about 1 apart so that every key counts, and whose positions are no places.
+AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch) {
+  const auto& encoding = *held<Attention>(claim);
+  const gen::PositionRange range = model_of(claim)->range();
+  AttentionCase request =
+      attention_case(claim, {.position = range.first, .tokens = tokens, .batch = batch, .heads = 1, .fill = 3});
+  Numbers numbers;
+  // Products of D numbers of variance 1/3 have variance D/9.
+  const double apart = score_scale(encoding) * std::sqrt(static_cast<double>(encoding.head_dim)) / 3;
+  const double size = std::exp2(std::floor(std::log2(1 / apart) / 2));
+  for (Tensor* tensor : {&request.q, &request.k, &request.v}) {
+    const double times = tensor == &request.v ? 1 : size;
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, times * numbers.next());
+  }
+  const std::int64_t width = range.last - range.first;
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t token = i % tokens;
+    const std::int64_t line = i / tokens;  // axis and row
+    const std::int64_t step = 1 + line / batch;
+    const std::int64_t at = 5 + 37 * line + step * (token + token / 2 + token / 4);
+    request.positions[static_cast<std::size_t>(i)] = range.first + at % width;
+  }
+  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
+    std::sort(row, row + tokens);
+  return request;
+}
+
+// A bias that is another one's by a rule.
+class OtherBias final : public ScoreBiasOracle {
+ public:
+  OtherBias(ScoreBiasOracle& own, const OtherAttention& other) : own_(own), other_(other) {}
+
+  ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) override {
+    const QuickScoreTerm term = quickly(place, weight);
+    return {reference::Enclosure(static_cast<double>(term.value), precision), term.roundings};
+  }
+  QuickScoreTerm quickly(const BiasPlace& place, const Tensor* weight) override {
+    return other_.bias(own_, place, weight);
+  }
+
+ private:
+  ScoreBiasOracle& own_;
+  const OtherAttention& other_;
+};
+
+// The rows of one answer, each held against right values.
+class AskedCase {
+ public:
+  AskedCase(Session& session, const Spec& claim, AttentionCase request)
+      : claim_(claim), request_(std::move(request)), answer_(attend(session, claim, request_)) {
+    const auto& encoding = *held<Attention>(claim);
+    const std::int64_t heads =
+        request_.tokens > short_call ? std::min(most_heads_of_long, encoding.num_heads) : encoding.num_heads;
+    for (std::int64_t batch = 0; batch < request_.batch; ++batch) {
+      for (std::int64_t head = 0; head < heads; ++head) {
+        for (std::int64_t token = 0; token < request_.queries(); ++token) {
+          if (request_.seen_by(encoding, batch, token).count() > 0) places_.push_back({batch, head, token});
+        }
+      }
+    }
+  }
+
+  const AttentionCase& request() const { return request_; }
+  const std::vector<AttentionPlaceOfHead>& places() const { return places_; }
+
+  std::vector<AttentionPlaceOfHead> wrong() const {
+    std::vector<AttentionPlaceOfHead> list;
+    each({}, places_, [&](const AttentionPlaceOfHead& place, bool is_right) {
+      if (!is_right) list.push_back(place);
+      return true;
+    });
+    return list;
+  }
+
+  bool meets(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places) const {
+    bool all = true;
+    each(other, places, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; });
+    return all;
+  }
+
+  // Whether values are of a narrower format, and as near to the right ones as its rounding leaves them.
+  bool is_rounded_to(Dtype format) const {
+    if (format_of(format).precision >= format_of(claim_.dtype).precision) return false;
+    for (std::int64_t i = 0; i < answer_.elements(); ++i) {
+      if (round_to(format, answer_.at(i)) != answer_.at(i)) return false;
+    }
+    bool all = true;
+    each(
+        {}, places_, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; }, format);
+    return all;
+  }
+
+ private:
+  template <class Take>
+  void each(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places, const Take& take,
+            std::optional<Dtype> rounded = std::nullopt) const {
+    Spec spec = claim_;
+    AttentionCase request = request_;
+    if (other.change) other.change(spec, request);
+    const AttentionOracle oracle(spec);
+    const auto position = position_model(spec, *held<Attention>(spec));
+    const auto turning = position ? position->turning() : nullptr;
+    const auto own = position ? position->score_bias() : nullptr;
+    std::unique_ptr<ScoreBiasOracle> changed;
+    if (other.bias) {
+      if (!own) return;
+      changed = std::make_unique<OtherBias>(*own, other);
+    }
+    ScoreBiasOracle* bias = changed ? changed.get() : own.get();
+    const auto compare = [&](const AttentionPlaceOfHead& place, const QuickAttentionRow& row) {
+      const AttentionArithmetic arithmetic(spec);
+      const std::int64_t width = request.q.shape[3];
+      const std::int64_t first =
+          ((place.batch * request.q.shape[1] + place.head) * request.queries() + place.token) * width;
+      for (std::int64_t c = 0; c < width; ++c) {
+        const auto at = static_cast<std::size_t>(c);
+        const auto value = static_cast<double>(row.value[at]);
+        double bound = value_bound(arithmetic, row.bounds[at], std::fabs(value)) + row.errors[at];
+        if (rounded) bound += ulp(*rounded, std::fabs(value) + bound) / 2;
+        if (!(std::fabs(answer_.at(first + c) - value) <= bound)) return false;
+      }
+      return true;
+    };
+    if (other.weights != ScoresToWeights::softmax) {
+      PlainScores plain(spec, request, turning.get(), bias);
+      for (const AttentionPlaceOfHead& place : places) {
+        if (!take(place, compare(place, plain.row(place, other.weights)))) return;
+      }
+      return;
+    }
+    const auto quick = quick_attention(spec, request, turning.get(), bias);
+    for (const AttentionPlaceOfHead& place : places) {
+      if (!take(place, compare(place, quick->row(place)))) return;
+    }
+  }
+
+  const Spec& claim_;
+  AttentionCase request_;
+  Tensor answer_;
+  std::vector<AttentionPlaceOfHead> places_;  // that see a key
+};
+
+// "head 3", where answers are wrong in some heads and in no others; likewise of batch rows.
+struct PartedPlaces {
+  std::string words;  // empty where they do not part so
+  std::size_t count = 0;
+};
+
+PartedPlaces parted_places(const std::vector<AttentionPlaceOfHead>& all,
+                           const std::vector<AttentionPlaceOfHead>& wrong) {
+  const auto parted = [&](auto number, std::string_view one, std::string_view several) -> PartedPlaces {
+    std::set<std::int64_t> seen;
+    std::set<std::int64_t> bad;
+    for (const AttentionPlaceOfHead& place : all) seen.insert(number(place));
+    for (const AttentionPlaceOfHead& place : wrong) bad.insert(number(place));
+    if (bad.size() == seen.size()) return {};
+    // A query of few keys may be right by chance: of most others none is.
+    std::size_t of_bad = 0;
+    for (const AttentionPlaceOfHead& place : all) of_bad += bad.contains(number(place)) ? 1 : 0;
+    if (2 * wrong.size() <= of_bad) return {};
+    return {fmt::format("{} {}", bad.size() == 1 ? one : several, fmt::join(bad, ", ")), bad.size()};
+  };
+  PartedPlaces heads = parted([](const AttentionPlaceOfHead& at) { return at.head; }, "head", "heads");
+  if (!heads.words.empty()) return heads;
+  return parted([](const AttentionPlaceOfHead& at) { return at.batch; }, "batch row", "batch rows");
+}
+
+// From which token on queries are wrong, all of those before being right and most of the others wrong.
+std::optional<std::int64_t> first_wrong_token(const std::vector<AttentionPlaceOfHead>& all,
+                                              const std::vector<AttentionPlaceOfHead>& wrong) {
+  const std::int64_t first = std::ranges::min_element(wrong, {}, &AttentionPlaceOfHead::token)->token;
+  const auto later = std::ranges::count_if(all, [&](const auto& place) { return place.token >= first; });
+  if (first < 2 || 4 * std::ssize(wrong) <= 3 * later) return std::nullopt;
+  return first;
+}
+
+// The first that every place meets.
+const OtherAttention* first_explaining(const AskedCase& asked, const std::vector<OtherAttention>& others,
+                                       const std::vector<AttentionPlaceOfHead>& places) {
+  for (const OtherAttention& other : others) {
+    if (asked.meets(other, places)) return &other;
+  }
+  return nullptr;
+}
+
+enum class AskedAs { usual, lengthy, padded, step };
+
+AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs call) {
+  const std::vector<AttentionPlaceOfHead> wrong = asked.wrong();
+  if (wrong.empty()) return {};
+  AttentionAnswers told{.are = AttentionAnswers::Are::wrong, .fault = {}, .spec = {}, .of_heads = {}, .of_tokens = {}};
+  for (const Dtype format : {Dtype::bfloat16, Dtype::float16}) {
+    if (!asked.is_rounded_to(format)) continue;
+    told.fault.emplace(fmt::format("results are rounded to {}", name_of(format)), DiagnosedStage::rounding);
+    return told;
+  }
+  const std::vector<OtherAttention> others = other_attention(claim, asked.request());
+  if (const OtherAttention* other = first_explaining(asked, others, asked.places())) {
+    told.fault.emplace(other->words, other->stage);
+    if (other->says == OtherAttention::Says::claim) {
+      told.spec = claim;
+      AttentionCase request = asked.request();
+      other->change(*told.spec, request);
+    }
+    return told;
+  }
+  if (call == AskedAs::padded || call == AskedAs::step) return told;
+  if (const PartedPlaces place = parted_places(asked.places(), wrong); !place.words.empty()) {
+    if (const OtherAttention* other = first_explaining(asked, others, wrong))
+      told.fault.emplace(fmt::format("{}, in {} alone", other->words, place.words), other->stage);
+    else
+      told.of_heads = fmt::format("{} alone {} wrong", place.words, place.count == 1 ? "is" : "are");
+  } else if (call == AskedAs::lengthy) {
+    if (const auto token = first_wrong_token(asked.places(), wrong))
+      told.of_tokens = fmt::format("queries from token {} of a call on are wrong, those before are right", *token);
+  }
+  return told;
+}
+
+}  // namespace
+
+AttentionAnswers attention_answers(Session& session, const Spec& claim) {
+  const auto model = model_of(claim);
+  if (model->not_judged()) return {};
+  const std::int64_t room = model->most_tokens_from(model->range().first);
+  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::padded, AskedAs::step}) {
+    const bool is_long = call == AskedAs::lengthy;
+    const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
+    if (is_long && tokens <= short_call) continue;
+    AttentionCase request = ordinary_case(claim, tokens, is_long ? 1 : 2);
+    if (call == AskedAs::step) request = last_of(request, 3);
+    if (call == AskedAs::padded) request = with_padding(std::move(request), PaddedSide::both, 4, 3, 0);
+    try {
+      AttentionAnswers told = held_against(AskedCase(session, claim, std::move(request)), claim, call);
+      if (told.are == AttentionAnswers::Are::wrong) return told;
+    } catch (const SubjectFailure& failure) {
+      // Many have neither steps nor padding.
+      if (call == AskedAs::usual || call == AskedAs::lengthy) throw;
+    }
+  }
+  return {};
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,142 @@
+#include "properties/identify/attention_masks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+namespace sextant::identify {
+namespace {
+
+struct NamedMask {
+  std::string words;  // empty for one that a spec says
+  std::function<bool(std::int64_t query, std::int64_t key)> sees;
+};
+
+// Of one head.
+class HeadMask {
+ public:
+  HeadMask(const SeenMask& mask, std::int64_t head) : mask_(mask), head_(head) {}
+
+  bool sees(std::int64_t query, std::int64_t key) const { return mask_.sees(head_, query, key); }
+
+  // Of a query that sees no key softmax may make anything.
+  bool is(const NamedMask& named) const {
+    for (std::int64_t query = 0; query < mask_.tokens; ++query) {
+      bool any = false;
+      bool same = true;
+      for (std::int64_t key = 0; key < mask_.tokens; ++key) {
+        any = any || named.sees(query, key);
+        same = same && named.sees(query, key) == sees(query, key);
+      }
+      if (any && !same) return false;
+    }
+    return true;
+  }
+
+  // Keys that the first query sees, if those are the first.
+  std::int64_t prefix() const {
+    std::int64_t count = 0;
+    while (count < mask_.tokens && sees(0, count)) ++count;
+    return count;
+  }
+
+  // From which query on key 0 is not seen.
+  std::optional<std::int64_t> first_without_key_0() const {
+    for (std::int64_t query = 1; query < mask_.tokens; ++query) {
+      if (!sees(query, 0)) return query;
+    }
+    return std::nullopt;
+  }
+
+  std::string words(const Attention& claimed) const {
+    for (const NamedMask& named : list()) {
+      if (is(named)) return named.words;
+    }
+    return odd_query(claimed);
+  }
+
+ private:
+  std::vector<NamedMask> list() const {
+    const auto causal = [](std::int64_t query, std::int64_t key) { return key <= query; };
+    const auto open = [](std::int64_t, std::int64_t) { return true; };
+    std::vector<NamedMask> list{{"", causal}, {"", open}};
+    const auto edge = first_without_key_0();
+    if (edge) {
+      const std::int64_t width = *edge;
+      list.push_back({"", [=](std::int64_t q, std::int64_t k) { return k <= q && q - k < width; }});
+      list.push_back({"", [=](std::int64_t q, std::int64_t k) { return std::abs(q - k) < width; }});
+    }
+    list.push_back({"the mask is inverted: a token sees itself and later ones, and none before it",
+                    [](std::int64_t q, std::int64_t k) { return k >= q; }});
+    list.push_back({"a query does not see itself: the causal mask hides its own key",
+                    [](std::int64_t q, std::int64_t k) { return k < q; }});
+    list.push_back({"a query does not see itself", [](std::int64_t q, std::int64_t k) { return k != q; }});
+    list.push_back({"a query sees one key more than the causal mask allows: the one after its own",
+                    [](std::int64_t q, std::int64_t k) { return k <= q + 1; }});
+    if (edge) {
+      const std::int64_t block = *edge;
+      list.push_back(
+          {block_words(block), [=](std::int64_t q, std::int64_t k) { return k <= q && k / block == q / block; }});
+      list.push_back({block_words(block), [=](std::int64_t q, std::int64_t k) { return k / block == q / block; }});
+      list.push_back({fmt::format("keys {} and more before a query are not seen, and those after it all are", block),
+                      [=](std::int64_t q, std::int64_t k) { return q - k < block; }});
+    }
+    if (const std::int64_t first = prefix(); first > 1) {
+      list.push_back(
+          {fmt::format("the first {} tokens see each other, as a prefix does, and the causal mask holds after them",
+                       first),
+           [=](std::int64_t q, std::int64_t k) { return k <= std::max(q, first - 1); }});
+      list.push_back({fmt::format("keys from {} on are not seen", first),
+                      [=](std::int64_t, std::int64_t k) { return k < first; }});
+    }
+    return list;
+  }
+
+  // The first query that sees other keys than the claim has.
+  std::string odd_query(const Attention& claimed) const {
+    for (std::int64_t query = 0; query < mask_.tokens; ++query) {
+      const KeyRange own = keys_seen(claimed, query, {0, mask_.tokens});
+      std::vector<std::int64_t> list;
+      bool same = true;
+      for (std::int64_t key = 0; key < mask_.tokens; ++key) {
+        if (sees(query, key)) list.push_back(key);
+        same = same && sees(query, key) == own.contains(key);
+      }
+      if (same) continue;
+      constexpr std::size_t most_told = 8;
+      const bool is_cut = list.size() > most_told;
+      list.resize(std::min(list.size(), most_told));
+      return fmt::format("the mask is another one: of {} tokens query {} sees keys {}{}, where the claim has {} to {}",
+                         mask_.tokens, query, list.empty() ? "none" : fmt::format("{}", fmt::join(list, ", ")),
+                         is_cut ? ", ..." : "", own.first, own.end - 1);
+    }
+    return {};
+  }
+
+  const SeenMask& mask_;
+  std::int64_t head_;
+};
+
+}  // namespace
+
+std::string block_words(std::int64_t block) {
+  return fmt::format("tokens see those of their own block of {} alone", block);
+}
+
+std::string mask_words(const SeenMask& mask, const Attention& claimed) {
+  std::vector<std::string> words;
+  for (std::int64_t head = 0; head < mask.heads; ++head) words.push_back(HeadMask(mask, head).words(claimed));
+  if (std::ranges::all_of(words, [&](const std::string& one) { return one == words.front(); })) return words.front();
+  const auto odd = std::ranges::find_if(words, [](const std::string& one) { return !one.empty(); });
+  std::vector<std::int64_t> heads;
+  for (std::int64_t head = 0; head < mask.heads; ++head) {
+    if (words[static_cast<std::size_t>(head)] == *odd) heads.push_back(head);
+  }
+  return fmt::format("{}, in {} {} alone", *odd, heads.size() == 1 ? "head" : "heads", fmt::join(heads, ", "));
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,483 @@
+#include "properties/identify/other_attention.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "lib/spec/of.hpp"
+#include "properties/identify/tried_claims.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// One vector of [batch, heads, tokens, width].
+struct VectorAt {
+  std::int64_t row;
+  std::int64_t head;
+  std::int64_t token;
+};
+
+// `heads` heads, whose vectors are those of other places.
+Tensor taken_from(const Tensor& x, std::int64_t heads, const std::function<VectorAt(const VectorAt&)>& from) {
+  const std::int64_t tokens = x.shape[2];
+  const std::int64_t width = x.shape[3];
+  Tensor taken = Tensor::zeros(x.dtype, {x.shape[0], heads, tokens, width});
+  for (std::int64_t vector = 0; vector < x.shape[0] * heads * tokens; ++vector) {
+    const VectorAt at = from({vector / (heads * tokens), vector / tokens % heads, vector % tokens});
+    const std::int64_t first = ((at.row * x.shape[1] + at.head) * tokens + at.token) * width;
+    for (std::int64_t c = 0; c < width; ++c) taken.set(vector * width + c, x.at(first + c));
+  }
+  return taken;
+}
+
+// The mean of all heads in each of them.
+Tensor mean_of_heads(const Tensor& x, std::int64_t heads) {
+  const std::int64_t of_head = x.shape[2] * x.shape[3];
+  Tensor mean = Tensor::zeros(x.dtype, {x.shape[0], heads, x.shape[2], x.shape[3]});
+  for (std::int64_t i = 0; i < mean.elements(); ++i) {
+    const std::int64_t row = i / (heads * of_head);
+    double sum = 0;
+    for (std::int64_t head = 0; head < x.shape[1]; ++head)
+      sum += x.at((row * x.shape[1] + head) * of_head + i % of_head);
+    mean.set(i, sum / static_cast<double>(x.shape[1]));
+  }
+  return mean;
+}
+
+class OtherAttentions {
+ public:
+  OtherAttentions(const Spec& claim, const AttentionCase& request)
+      : claim_(claim),
+        claimed_(*held<Attention>(claim)),
+        queries_(request.queries()),
+        tokens_(request.tokens),
+        batch_(request.batch),
+        is_step_(request.is_step()),
+        is_padded_(!request.starts.empty() || !request.ends.empty()) {}
+
+  std::vector<OtherAttention> made() && {
+    if (is_padded_)
+      add("keys of padding are seen", [](Spec&, AttentionCase& request) { request.starts = request.ends = {}; });
+    if (is_step_) add_steps();
+    add_rows();
+    add_key_heads();
+    add_scales();
+    add_softmax();
+    if (sees_positions(claimed_)) add_positions();
+    if (carried<Alibi>(claimed_) != nullptr) add_distances();
+    if (carried<Alibi>(claimed_) != nullptr || carried<RelativeBias>(claimed_) != nullptr) add_biases();
+    if (carried<RelativeBias>(claimed_) != nullptr) add_weights();
+    add_queries();
+    return std::move(list_);
+  }
+
+ private:
+  using Change = std::function<void(Spec&, AttentionCase&)>;
+
+  void add(std::string words, Change change, DiagnosedStage stage = DiagnosedStage::other) {
+    list_.push_back({.words = std::move(words), .stage = stage, .change = std::move(change)});
+  }
+
+  // Keys and values, keys alone and values alone from other places, of as many heads as queries have.
+  void add_sources(const std::string& who, const std::string& what,
+                   const std::function<Tensor(const Tensor&, std::int64_t heads)>& taken) {
+    struct Which {
+      std::string_view name;
+      bool keys;
+      bool values;
+    };
+    for (const Which& which : {Which{"keys and values", true, true}, {"keys", true, false}, {"values", false, true}}) {
+      add(fmt::format("{} reads the {} {}", who, which.name, what),
+          [taken, which, own = claimed_](Spec& spec, AttentionCase& request) {
+            const auto as_claimed = [&](const Tensor& x) {
+              return taken_from(x, own.num_heads, [&](const VectorAt& at) {
+                return VectorAt{at.row, kv_head(own, at.head), at.token};
+              });
+            };
+            request.k = which.keys ? taken(request.k, own.num_heads) : as_claimed(request.k);
+            request.v = which.values ? taken(request.v, own.num_heads) : as_claimed(request.v);
+            std::get<Attention>(spec.encoding).num_kv_heads = own.num_heads;
+          });
+    }
+  }
+
+  void add_rows() {
+    if (batch_ < 2) return;
+    add_sources("every batch row", "of the first", [own = claimed_](const Tensor& x, std::int64_t heads) {
+      return taken_from(x, heads, [&](const VectorAt& at) { return VectorAt{0, kv_head(own, at.head), at.token}; });
+    });
+  }
+
+  void add_key_heads() {
+    const std::int64_t heads = claimed_.num_kv_heads;
+    if (heads < 2) return;
+    const std::int64_t group = claimed_.num_heads / heads;
+    const std::string claims = group > 1 ? fmt::format("where the claim has one for each group of {}", group)
+                                         : std::string("where the claim has one for each");
+    add_sources("every query head", fmt::format("of key head 0: multi-query attention, {}", claims),
+                [](const Tensor& x, std::int64_t count) {
+                  return taken_from(x, count, [](const VectorAt& at) { return VectorAt{at.row, 0, at.token}; });
+                });
+    add_sources("every query head", fmt::format("of the mean of all key heads, {}", claims), mean_of_heads);
+    if (group > 1)
+      add_sources("query head h", fmt::format("of key head h mod {}, where the claim has h / {}", heads, group),
+                  [heads](const Tensor& x, std::int64_t count) {
+                    return taken_from(x, count, [&](const VectorAt& at) {
+                      return VectorAt{at.row, at.head % heads, at.token};
+                    });
+                  });
+    for (const std::int64_t step : {std::int64_t{1}, heads - 1}) {
+      if (step == heads - 1 && heads == 2) continue;
+      add_sources("each query head", step == 1 ? "of the key head after its own" : "of the key head before its own",
+                  [own = claimed_, step](const Tensor& x, std::int64_t count) {
+                    return taken_from(x, count, [&](const VectorAt& at) {
+                      return VectorAt{at.row, (kv_head(own, at.head) + step) % own.num_kv_heads, at.token};
+                    });
+                  });
+    }
+    if (heads > 2)
+      add_sources("query heads", "of the key heads in reverse", [own = claimed_](const Tensor& x, std::int64_t count) {
+        return taken_from(x, count, [&](const VectorAt& at) {
+          return VectorAt{at.row, own.num_kv_heads - 1 - kv_head(own, at.head), at.token};
+        });
+      });
+  }
+
+  void add_scales() {
+    const double own = score_scale(claimed_);
+    const auto width = static_cast<double>(claimed_.head_dim);
+    const auto heads = static_cast<double>(claimed_.num_heads);
+    struct Scale {
+      const char* words;
+      double value;
+    };
+    const Scale scales[] = {
+        {"products of queries and keys are not scaled", 1},
+        {"scores are divided by the root of head_dim twice", own / std::sqrt(width)},
+        {"scores are divided by the root of num_heads head_dim", 1 / std::sqrt(heads * width)},
+        {"scores are divided by head_dim, not by its root", 1 / width},
+        {"scores are divided by the root of head_dim", 1 / std::sqrt(width)},
+        {"scores are multiplied by the root of head_dim", std::sqrt(width)},
+        {"scores are divided by the root of half of head_dim", std::sqrt(2 / width)},
+        {"scores are divided by the root of twice head_dim", std::sqrt(0.5 / width)},
+    };
+    for (const Scale& scale : scales) {
+      if (std::fabs(scale.value / own - 1) < 1e-9) continue;
+      OtherAttention other{
+          .words = fmt::format("{}: softmax_scale {:.10g} measured, {:.10g} claimed", scale.words, scale.value, own),
+          .says = OtherAttention::Says::claim};
+      other.change = [value = scale.value](Spec& spec, AttentionCase&) {
+        std::get<Attention>(spec.encoding).softmax_scale = value;
+      };
+      list_.push_back(std::move(other));
+    }
+  }
+
+  void add_softmax() {
+    if (claimed_.sinks) {
+      OtherAttention other{.words = "sinks are left out of softmax's sum", .says = OtherAttention::Says::claim};
+      other.change = [](Spec& spec, AttentionCase& request) {
+        std::get<Attention>(spec.encoding).sinks = false;
+        request.sinks.reset();
+      };
+      list_.push_back(std::move(other));
+      add("sinks have the other sign", [](Spec&, AttentionCase& request) {
+        for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
+      });
+    } else {
+      list_.push_back({.words = "scores are the weights: there is no softmax", .weights = ScoresToWeights::none});
+      list_.push_back(
+          {.words = "softmax is taken over queries, not over keys", .weights = ScoresToWeights::over_queries});
+      for (const ScoresToWeights weights : {ScoresToWeights::by_count, ScoresToWeights::by_count_of_greatest})
+        list_.push_back({.words = "weights are divided by the number of keys, not by their sum", .weights = weights});
+    }
+    if (claimed_.query_scale) {
+      OtherAttention other{.words = "queries are not scaled by their positions", .says = OtherAttention::Says::claim};
+      other.change = [](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).query_scale.reset(); };
+      list_.push_back(std::move(other));
+    }
+  }
+
+  // Each token's position on each axis is another one.
+  void add_positions() {
+    const auto change = [this](std::string words, auto other) {
+      add(
+          std::move(words),
+          [other](Spec&, AttentionCase& request) {
+            const std::vector<std::int64_t> given = request.positions;
+            const std::int64_t of_axis = request.batch * request.tokens;
+            for (std::int64_t i = 0; i < std::ssize(given); ++i)
+              request.positions[static_cast<std::size_t>(i)] = other(given, i / of_axis, i % of_axis, request);
+          },
+          DiagnosedStage::position);
+    };
+    const auto at = [](const std::vector<std::int64_t>& given, std::int64_t axis, std::int64_t i,
+                       const AttentionCase& request) {
+      return given[static_cast<std::size_t>(axis * request.batch * request.tokens + i)];
+    };
+    if (!is_step_) {
+      change(
+          "a token's place in the call is taken for its position",
+          [](const auto&, std::int64_t, std::int64_t i, const AttentionCase& request) { return i % request.tokens; });
+      if (batch_ > 1)
+        change("all rows of a batch have the positions of the first",
+               [at](const auto& given, std::int64_t axis, std::int64_t i, const AttentionCase& request) {
+                 return at(given, axis, i % request.tokens, request);
+               });
+    }
+    const std::int64_t axes = claimed_.position ? axes_of_position() : 1;
+    if (axes < 2) return;
+    std::vector<std::int64_t> order(static_cast<std::size_t>(axes));
+    std::iota(order.begin(), order.end(), 0);
+    do add_axis_order(order);
+    while (std::ranges::next_permutation(order).found);
+    while (std::ranges::next_permutation(order).found) {
+      change(fmt::format("positions of axes change places: {}", order_text(order)),
+             [at, order](const auto& given, std::int64_t axis, std::int64_t i, const AttentionCase& request) {
+               return at(given, order[static_cast<std::size_t>(axis)], i, request);
+             });
+    }
+    change("all axes have the positions of the first",
+           [at](const auto& given, std::int64_t, std::int64_t i, const AttentionCase& request) {
+             return at(given, 0, i, request);
+           });
+    change("all axes have the positions of the last",
+           [at, axes](const auto& given, std::int64_t, std::int64_t i, const AttentionCase& request) {
+             return at(given, axes - 1, i, request);
+           });
+  }
+
+  // The claim with its axes in another order, where that is one: its fields say how it differs.
+  void add_axis_order(const std::vector<std::int64_t>& order) {
+    RopeNd axial = *carried<RopeNd>(claimed_);
+    if (order == order_of_axes(axial)) return;
+    axial.axis_order = order;
+    if (std::ranges::is_sorted(order)) axial.axis_order.clear();
+    OtherAttention other{.words = "", .stage = DiagnosedStage::position, .says = OtherAttention::Says::claim};
+    other.change = [axial](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).position = axial; };
+    try {
+      Spec spec = claim_;
+      std::get<Attention>(spec.encoding).position = axial;
+      validate(spec);
+    } catch (const SpecError&) {
+      return;
+    }
+    list_.push_back(std::move(other));
+  }
+
+  std::int64_t axes_of_position() const {
+    const auto* axial = carried<RopeNd>(claimed_);
+    return axial == nullptr ? 1 : axes(*axial);
+  }
+
+  // A step's queries are the last of the sequence.
+  void add_steps() {
+    if (!sees_positions(claimed_)) return;
+    add(
+        "queries of a step are counted from the first key",
+        [](Spec&, AttentionCase& request) {
+          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+            request.query_positions[static_cast<std::size_t>(i)] = request.positions[static_cast<std::size_t>(
+                i / request.queries() * request.tokens + i % request.queries())];
+        },
+        DiagnosedStage::position);
+    add(
+        "a query's place in a step is taken for its position",
+        [](Spec&, AttentionCase& request) {
+          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+            request.query_positions[static_cast<std::size_t>(i)] = i % request.queries();
+        },
+        DiagnosedStage::position);
+    if (batch_ > 1)
+      add(
+          "queries of a step have the first batch row's positions",
+          [](Spec&, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+              request.query_positions[static_cast<std::size_t>(i)] =
+                  request.query_positions[static_cast<std::size_t>(i % request.queries())];
+          },
+          DiagnosedStage::position);
+  }
+
+  // What is added to scores is the claim's of another head, or a multiple of it.
+  void add_biases() {
+    const auto of_head = [this](std::string words, auto head) {
+      list_.push_back({.words = std::move(words),
+                       .bias = [head](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+                         const std::int64_t other = head(place.head);
+                         if (other < 0) return QuickScoreTerm{0, 0, 0};
+                         return own.quickly({place.query, place.key, other}, weight);
+                       }});
+    };
+    const auto times = [this](std::string words, double factor) {
+      list_.push_back({.words = std::move(words),
+                       .bias = [factor](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+                         QuickScoreTerm term = own.quickly(place, weight);
+                         term.value *= factor;
+                         term.error *= std::fabs(factor);
+                         return term;
+                       }});
+    };
+    const std::int64_t heads = claimed_.num_heads;
+    times("the bias is left out", 0);
+    times("biases have the other sign", -1);
+    times("biases are halved", 0.5);
+    times("biases are doubled", 2);
+    times("biases are scaled with the products, by softmax_scale", score_scale(claimed_));
+    times("biases are divided by softmax_scale", 1 / score_scale(claimed_));
+    if (heads < 2) return;
+    of_head("every head has the bias of head 0", [](std::int64_t) { return std::int64_t{0}; });
+    of_head("each head has the bias of the head after it", [heads](std::int64_t head) { return (head + 1) % heads; });
+    if (heads > 2) {
+      of_head("each head has the bias of the head before it",
+              [heads](std::int64_t head) { return (head + heads - 1) % heads; });
+      of_head("each head has the bias of the head after it, the last has its own",
+              [heads](std::int64_t head) { return std::min(head + 1, heads - 1); });
+    }
+    of_head("heads have the biases in reverse: head 0 has the last one's",
+            [heads](std::int64_t head) { return heads - 1 - head; });
+    of_head("odd heads have no bias", [](std::int64_t head) { return head % 2 == 0 ? head : -1; });
+    of_head("even heads have no bias", [](std::int64_t head) { return head % 2 == 1 ? head : -1; });
+    of_head("head 0 alone has a bias", [](std::int64_t head) { return head == 0 ? head : -1; });
+    of_head("the second half of the heads has no bias",
+            [heads](std::int64_t head) { return 2 * head < heads ? head : -1; });
+    for (const std::int64_t step : {1, -1})
+      list_.push_back(
+          {.words = fmt::format("distances are one off: key - query = d has the bias of d {} 1", step > 0 ? '+' : '-'),
+           .stage = DiagnosedStage::position,
+           .bias = [step](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+             return own.quickly({place.query, place.key + step, place.head}, weight);
+           }});
+  }
+
+  // Slopes times another function of the distance, the claim's bias at distance 1 being minus the slope.
+  void add_distances() {
+    const auto* alibi = carried<Alibi>(claimed_);
+    if (alibi->form != AlibiForm::distance) return;
+    struct Distance {
+      const char* words;
+      double (*of)(double);
+    };
+    const Distance distances[] = {
+        {"distances are squared", [](double d) { return d * d; }},
+        {"slopes multiply the logarithm of 1 + the distance", [](double d) { return std::log1p(d); }},
+        {"slopes multiply the root of the distance", [](double d) { return std::sqrt(d); }},
+        {"distances are one off: a key next to the query counts as the query's own",
+         [](double d) { return std::max(d - 1, 0.0); }},
+        {"distances are one off: a key next to the query counts as 2 away", [](double d) { return d > 0 ? d + 1 : 0; }},
+    };
+    for (const Distance& distance : distances)
+      list_.push_back({.words = distance.words,
+                       .stage = DiagnosedStage::position,
+                       .bias = [of = distance.of](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+                         QuickScoreTerm term = own.quickly({1, 0, place.head}, weight);
+                         const double counted = of(static_cast<double>(std::abs(place.query - place.key)));
+                         term.value *= counted;
+                         // A logarithm or a root is off by less than 2^-50 of itself.
+                         term.error = term.error * counted + std::fabs(static_cast<double>(term.value)) * 0x1p-50;
+                         term.roundings += 1;
+                         return term;
+                       }});
+    if (claimed_.causal) return;
+    for (std::int64_t off = -16; off <= 16; ++off) {
+      if (off == 0 || std::abs(off) == 1) continue;
+      list_.push_back({.words = fmt::format("distances are {} off: query - key = d counts as d {} {}", std::abs(off),
+                                            off > 0 ? '+' : '-', std::abs(off)),
+                       .stage = DiagnosedStage::position,
+                       .bias = [off](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+                         return own.quickly({place.query + off, place.key, place.head}, weight);
+                       }});
+    }
+    const auto one_side = [this](const char* words, bool keeps_earlier) {
+      list_.push_back(
+          {.words = words, .bias = [keeps_earlier](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+             const bool is_earlier = place.key <= place.query;
+             return is_earlier == keeps_earlier ? own.quickly(place, weight) : QuickScoreTerm{0, 0, 0};
+           }});
+    };
+    one_side("keys after the query have no bias", true);
+    one_side("keys before the query have no bias", false);
+    list_.push_back({.words = "distances are signed: keys after the query have a bias of the other sign",
+                     .bias = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+                       QuickScoreTerm term = own.quickly(place, weight);
+                       if (place.key > place.query) term.value = -term.value;
+                       return term;
+                     }});
+  }
+
+  // [buckets, heads].
+  void add_weights() {
+    add("the weight is read as if it had a row for each head: transposed", [](Spec&, AttentionCase& request) {
+      const Tensor given = *request.weight;
+      const std::int64_t buckets = given.shape[0];
+      const std::int64_t heads = given.shape[1];
+      for (std::int64_t i = 0; i < given.elements(); ++i)
+        request.weight->set(i, given.at(i % heads * buckets + i / heads));
+    });
+    list_.push_back({.words = "query and key change places: the bias is that of query - key",
+                     .stage = DiagnosedStage::position,
+                     .bias = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+                       return own.quickly({place.key, place.query, place.head}, weight);
+                     }});
+  }
+
+  void add_queries() {
+    const auto from = [this](std::string words, auto token) {
+      add(std::move(words), [token](Spec&, AttentionCase& request) {
+        const std::int64_t count = request.queries();
+        request.q = taken_from(request.q, request.q.shape[1], [&](const VectorAt& at) {
+          return VectorAt{at.row, at.head, token(at.token, count)};
+        });
+      });
+    };
+    if (queries_ < 3) return;
+    from("queries are in reverse order: the first token has the last one's",
+         [](std::int64_t token, std::int64_t count) { return count - 1 - token; });
+    from("each token has the query of the one before it",
+         [](std::int64_t token, std::int64_t count) { return (token + count - 1) % count; });
+    from("each token has the query of the one after it",
+         [](std::int64_t token, std::int64_t count) { return (token + 1) % count; });
+    from("every two neighbouring tokens have each other's queries",
+         [](std::int64_t token, std::int64_t count) { return std::min(token ^ 1, count - 1); });
+    add("each head has the query of the head after it", [](Spec&, AttentionCase& request) {
+      const std::int64_t heads = request.q.shape[1];
+      request.q = taken_from(request.q, heads, [&](const VectorAt& at) {
+        return VectorAt{at.row, (at.head + 1) % heads, at.token};
+      });
+    });
+    add("queries and keys change places", [own = claimed_](Spec& spec, AttentionCase& request) {
+      if (request.is_step()) return;
+      const auto as_claimed = [&](const Tensor& x) {
+        return taken_from(x, own.num_heads, [&](const VectorAt& at) {
+          return VectorAt{at.row, kv_head(own, at.head), at.token};
+        });
+      };
+      const Tensor keys = as_claimed(request.k);
+      request.v = as_claimed(request.v);
+      request.k = request.q;
+      request.q = keys;
+      std::get<Attention>(spec.encoding).num_kv_heads = own.num_heads;
+    });
+  }
+
+  Spec claim_;
+  Attention claimed_;
+  std::int64_t queries_;
+  std::int64_t tokens_;
+  std::int64_t batch_;
+  bool is_step_;
+  bool is_padded_;
+  std::vector<OtherAttention> list_;
+};
+
+}  // namespace
+
+std::vector<OtherAttention> other_attention(const Spec& claim, const AttentionCase& request) {
+  return OtherAttentions(claim, request).made();
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "properties/model/attention_case.hpp"
+#include "properties/model/attention_part.hpp"
+#include "properties/verdict/diagnosis.hpp"
+
+namespace sextant::identify {
+
+/// What weights are made of scores s_j, or s_ij of query i and key j, in softmax's place.
+enum class ScoresToWeights {
+  softmax,
+  none,                 ///< s_j itself
+  over_queries,         ///< e^s_ij by the sum over the queries that see key j
+  by_count,             ///< e^s_j by the number of keys
+  by_count_of_greatest  ///< the same of s_j less the greatest of a query's
+};
+
+/// Attention that is a claim's but for one thing.
+struct OtherAttention {
+  std::string words;
+  DiagnosedStage stage = DiagnosedStage::other;
+  /// The question whose right answer this is, of a spec that may be another one; empty where it is the one asked.
+  std::function<void(Spec& spec, AttentionCase& request)> change = {};
+  /// What is added to a score; empty where it is what the claim's position adds.
+  std::function<QuickScoreTerm(ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight)> bias = {};
+  ScoresToWeights weights = ScoresToWeights::softmax;
+  /// Whether `change` makes the spec that would hold.
+  enum class Says { fault, claim } says = Says::fault;
+};
+
+/// Those that are tried, of calls with the shape of `request`, likeliest first.
+std::vector<OtherAttention> other_attention(const Spec& claim, const AttentionCase& request);
+
+}  // namespace sextant::identify

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "properties/identify/other_attention.hpp"
+#include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_case.hpp"
+#include "properties/model/attention_part.hpp"
+#include "properties/model/attention_quick.hpp"
+
+namespace sextant::identify {
+
+/// Attention whose weights are no softmax over keys, in double, of a case that outlives it; without sinks, softcap and
+/// queries' scales.
+class PlainScores {
+ public:
+  PlainScores(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias);
+
+  QuickAttentionRow row(const AttentionPlaceOfHead& place, ScoresToWeights weights);
+
+ private:
+  // A vector as the position leaves it, and what an implementation's channels may be off by.
+  struct Vector {
+    std::vector<double> channels;
+    std::vector<double> sizes;
+    std::vector<double> errors;
+  };
+
+  Vector vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place) const;
+  KeyScore score(const AttentionPlaceOfHead& place, std::int64_t key) const;
+
+  Spec spec_;
+  Attention encoding_;
+  AttentionArithmetic arithmetic_;
+  const AttentionCase& request_;
+  TurningOracle* turning_;
+  ScoreBiasOracle* bias_;
+  std::vector<std::int64_t> lengths_;
+};
+
+}  // namespace sextant::identify
