@@ -53,6 +53,14 @@ std::vector<Way> known_ways() {
        [](const QueryAndKey& given) {
          return QueryAndKey{given.query, -given.key};
        }},
+      {"positions are halved",
+       [](const QueryAndKey& given) {
+         return QueryAndKey{given.query / 2, given.key / 2};
+       }},
+      {"positions are doubled",
+       [](const QueryAndKey& given) {
+         return QueryAndKey{given.query * 2, given.key * 2};
+       }},
       {"distances have the other sign",
        [](const QueryAndKey& given) {
          return QueryAndKey{given.key, given.query};
