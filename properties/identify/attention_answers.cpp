@@ -28,6 +28,8 @@ namespace {
 constexpr std::int64_t short_call = 12;
 constexpr std::int64_t long_call = 160;
 constexpr std::int64_t most_heads_of_long = 2;
+// Times as far apart as usual scores: e^s of some is beyond float32, whose range ends at e^89.
+constexpr double large_scores = 256;
 
 // Numbers that every dtype holds, of no order: multiples of 1/64 in [-1, 1), by a linear congruence (Knuth's MMIX).
 class Numbers {
@@ -119,6 +121,13 @@ class AskedCase {
     bool all = true;
     each(other, places, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; });
     return all;
+  }
+
+  bool has_infinities() const {
+    for (std::int64_t i = 0; i < answer_.elements(); ++i) {
+      if (!std::isfinite(answer_.at(i))) return true;
+    }
+    return false;
   }
 
   // Whether values are of a narrower format, and as near to the right ones as its rounding leaves them.
@@ -226,12 +235,19 @@ const OtherAttention* first_explaining(const AskedCase& asked, const std::vector
   return nullptr;
 }
 
-enum class AskedAs { usual, lengthy, padded, step };
+enum class AskedAs { usual, lengthy, large, padded, step };
 
 AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs call) {
   const std::vector<AttentionPlaceOfHead> wrong = asked.wrong();
   if (wrong.empty()) return {};
   AttentionAnswers told{.are = AttentionAnswers::Are::wrong, .fault = {}, .spec = {}, .of_heads = {}, .of_tokens = {}};
+  if (call == AskedAs::large && asked.has_infinities()) {
+    told.fault.emplace(
+        "values are NaN or infinite where scores are large, as where the greatest is not subtracted before the "
+        "exponential",
+        DiagnosedStage::rounding);
+    return told;
+  }
   for (const Dtype format : {Dtype::bfloat16, Dtype::float16}) {
     if (!asked.is_rounded_to(format)) continue;
     told.fault.emplace(fmt::format("results are rounded to {}", name_of(format)), DiagnosedStage::rounding);
@@ -247,7 +263,7 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
     }
     return told;
   }
-  if (call == AskedAs::padded || call == AskedAs::step) return told;
+  if (call != AskedAs::usual && call != AskedAs::lengthy) return told;
   if (const PartedPlaces place = parted_places(asked.places(), wrong); !place.words.empty()) {
     if (const OtherAttention* other = first_explaining(asked, others, wrong))
       told.fault.emplace(fmt::format("{}, in {} alone", other->words, place.words), other->stage);
@@ -266,11 +282,14 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
   const auto model = model_of(claim);
   if (model->not_judged()) return {};
   const std::int64_t room = model->most_tokens_from(model->range().first);
-  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::padded, AskedAs::step}) {
+  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::large, AskedAs::padded, AskedAs::step}) {
     const bool is_long = call == AskedAs::lengthy;
     const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
     if (is_long && tokens <= short_call) continue;
     AttentionCase request = ordinary_case(claim, tokens, is_long ? 1 : 2);
+    if (call == AskedAs::large) {
+      for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, large_scores * request.q.at(i));
+    }
     if (call == AskedAs::step) request = last_of(request, 3);
     if (call == AskedAs::padded) request = with_padding(std::move(request), PaddedSide::both, 4, 3, 0);
     try {

@@ -57,6 +57,10 @@ std::vector<Way> known_ways() {
        [](const QueryAndKey& given) {
          return QueryAndKey{given.query / 2, given.key / 2};
        }},
+      {"positions are halved, and rounded down",
+       [](const QueryAndKey& given) {
+         return QueryAndKey{std::floor(given.query / 2), std::floor(given.key / 2)};
+       }},
       {"positions are doubled",
        [](const QueryAndKey& given) {
          return QueryAndKey{given.query * 2, given.key * 2};

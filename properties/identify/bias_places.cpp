@@ -46,13 +46,15 @@ Tensor told_apart(Dtype dtype, std::int64_t rows, std::int64_t heads) {
 std::vector<BiasCell> asked_cells(Session& session, const Spec& claim, const BiasCall& call) {
   const auto* alibi = held<Alibi>(claim);
   const auto* relative = held<RelativeBias>(claim);
-  const auto positions = [&](std::int64_t count) {
+  const auto positions = [&](std::int64_t count, std::int64_t from) {
     std::vector<std::int64_t> list(static_cast<std::size_t>(count));
-    std::iota(list.begin(), list.end(), claim.min_position);
+    std::iota(list.begin(), list.end(), claim.min_position + from);
     return list;
   };
-  const std::vector<std::int64_t> queries = positions(call.queries);
-  const std::vector<std::int64_t> keys = positions(call.keys);
+  // Queries are the last of the keys' tokens, so that a causal mask shows as many keys as there are.
+  const std::int64_t first_query = std::max<std::int64_t>(call.keys - call.queries, 0);
+  const std::vector<std::int64_t> queries = positions(call.queries, first_query);
+  const std::vector<std::int64_t> keys = positions(call.keys, 0);
   const std::int64_t heads = alibi != nullptr ? alibi->num_heads : heads_asked;
   std::optional<Tensor> weight;
   if (relative != nullptr) weight = told_apart(claim.dtype, relative->num_buckets, heads);
@@ -63,7 +65,7 @@ std::vector<BiasCell> asked_cells(Session& session, const Spec& claim, const Bia
   for (std::int64_t head = 0; head < heads; ++head) {
     for (std::int64_t query = 0; query < call.queries; ++query) {
       for (std::int64_t key = 0; key < call.keys; ++key) {
-        if (alibi != nullptr && alibi->mask == Mask::causal && key > query) continue;
+        if (alibi != nullptr && alibi->mask == Mask::causal && key > first_query + query) continue;
         const QuickScoreTerm term =
             truth->quickly({queries[static_cast<std::size_t>(query)], keys[static_cast<std::size_t>(key)], head},
                            weight ? &*weight : nullptr);

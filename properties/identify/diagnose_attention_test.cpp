@@ -53,6 +53,7 @@ struct Attending {
   std::function<std::int64_t(std::int64_t)> bias_head = [](std::int64_t head) { return head; };
   std::function<std::int64_t(std::int64_t bucket, std::int64_t head, std::int64_t buckets, std::int64_t heads)> weight =
       [](std::int64_t bucket, std::int64_t head, std::int64_t, std::int64_t heads) { return bucket * heads + head; };
+  std::function<double(double)> exponential = [](double score) { return std::exp(score); };
   std::function<double(double)> result = [](double value) { return value; };
   std::function<std::vector<double>(const std::vector<double>&, double, const Attention&)> turn;
   double base = 10000;
@@ -61,6 +62,7 @@ struct Attending {
   Sinks sinks = Sinks::as_given;
   Padding padding = Padding::hidden;
   bool has_mean_heads = false;
+  bool subtracts_greatest = true;
 };
 
 class Call {
@@ -173,12 +175,13 @@ class Call {
       const bool has_sink = of_.sinks && with_.sinks == Sinks::as_given;
       double most = has_sink ? inputs_.at("sinks").at(head) : none;
       for (const double score : scores[static_cast<std::size_t>(query)]) most = std::max(most, score);
+      if (!with_.subtracts_greatest) most = 0;
       double all = has_sink ? std::exp(inputs_.at("sinks").at(head) - most) : 0;
-      for (const double score : scores[static_cast<std::size_t>(query)]) all += std::exp(score - most);
+      for (const double score : scores[static_cast<std::size_t>(query)]) all += with_.exponential(score - most);
       for (std::int64_t key = 0; key < keys(); ++key) {
         const double score = scores[static_cast<std::size_t>(query)][static_cast<std::size_t>(key)];
         if (score == none) continue;
-        double weight = std::exp(score - most) / all;
+        double weight = with_.exponential(score - most) / all;
         if (with_.softmax == Softmax::left_out) weight = score;
         if (with_.softmax == Softmax::over_queries) {
           double of_key = 0;
@@ -340,6 +343,18 @@ TEST(DiagnosedAttention, HasNoSoftmax) {
   with.softmax = Softmax::over_queries;
   for (const std::string& claim : {plain, open, grouped_rope, alibi, t5})
     EXPECT_EQ(said(with, claim), "softmax is taken over queries, not over keys") << claim;
+}
+
+TEST(DiagnosedAttention, OverflowsWithLargeScores) {
+  Attending with;
+  with.subtracts_greatest = false;
+  // The double's range ends at e^709, which few scores are beyond: that of float32 is cut to.
+  with.exponential = [](double score) { return score > 88 ? HUGE_VAL : std::exp(score); };
+  for (const std::string& claim : {plain, rope})
+    EXPECT_EQ(said(with, claim),
+              "values are NaN or infinite where scores are large, as where the greatest is not subtracted before the "
+              "exponential")
+        << claim;
 }
 
 TEST(DiagnosedAttention, DropsSinks) {
