@@ -10,6 +10,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/tried_claims.hpp"
+#include "properties/model/attention_budget.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -189,9 +190,12 @@ class OtherAttentions {
         for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
       });
     } else {
-      list_.push_back({.words = "scores are the weights: there is no softmax", .weights = ScoresToWeights::none});
-      list_.push_back(
-          {.words = "softmax is taken over queries, not over keys", .weights = ScoresToWeights::over_queries});
+      // Where operations round to 16 bits, bounds on weights that no sum over a query's keys divides admit nearly anything.
+      if (AttentionArithmetic(claim_).u < 0x1p-20) {
+        list_.push_back({.words = "scores are the weights: there is no softmax", .weights = ScoresToWeights::none});
+        list_.push_back(
+            {.words = "softmax is taken over queries, not over keys", .weights = ScoresToWeights::over_queries});
+      }
       for (const ScoresToWeights weights : {ScoresToWeights::by_count, ScoresToWeights::by_count_of_greatest})
         list_.push_back({.words = "weights are divided by the number of keys, not by their sum", .weights = weights});
     }
