@@ -117,10 +117,18 @@ class AskedCase {
     return list;
   }
 
+  // Bounds of 16 bits admit much that is no answer: one is also several times nearer than the claim's.
   bool meets(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places) const {
     bool all = true;
-    each(other, places, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; });
-    return all;
+    double off = 0;
+    each(
+        other, places, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; }, std::nullopt, off);
+    if (!all) return false;
+    constexpr double nearer = 8;
+    double of_claim = 0;
+    each(
+        {}, places, [](const AttentionPlaceOfHead&, bool) { return true; }, std::nullopt, of_claim);
+    return nearer * off <= of_claim;
   }
 
   bool has_infinities() const {
@@ -146,6 +154,14 @@ class AskedCase {
   template <class Take>
   void each(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places, const Take& take,
             std::optional<Dtype> rounded = std::nullopt) const {
+    double ignored = 0;
+    each(other, places, take, rounded, ignored);
+  }
+
+  // `sum_of_off` gains how far the rows that are taken are off.
+  template <class Take>
+  void each(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places, const Take& take,
+            std::optional<Dtype> rounded, double& sum_of_off) const {
     Spec spec = claim_;
     AttentionCase request = request_;
     if (other.change) other.change(spec, request);
@@ -160,6 +176,7 @@ class AskedCase {
     }
     ScoreBiasOracle* bias = changed ? changed.get() : own.get();
     const auto compare = [&](const AttentionPlaceOfHead& place, const QuickAttentionRow& row) {
+      bool is_right = true;
       const AttentionArithmetic arithmetic(spec);
       const std::int64_t width = request.q.shape[3];
       const std::int64_t first =
@@ -169,9 +186,11 @@ class AskedCase {
         const auto value = static_cast<double>(row.value[at]);
         double bound = value_bound(arithmetic, row.bounds[at], std::fabs(value)) + row.errors[at];
         if (rounded) bound += ulp(*rounded, std::fabs(value) + bound) / 2;
-        if (!(std::fabs(answer_.at(first + c) - value) <= bound)) return false;
+        const double off = std::fabs(answer_.at(first + c) - value);
+        sum_of_off += off;
+        is_right = is_right && off <= bound;
       }
-      return true;
+      return is_right;
     };
     if (other.weights != ScoresToWeights::softmax) {
       PlainScores plain(spec, request, turning.get(), bias);
