@@ -190,7 +190,7 @@ class OtherAttentions {
         for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
       });
     } else {
-      // Where operations round to 16 bits, bounds on weights that no sum over a query's keys divides admit nearly anything.
+      // In operations that round to 16 bits the bounds on these weights admit nearly anything.
       if (AttentionArithmetic(claim_).u < 0x1p-20) {
         list_.push_back({.words = "scores are the weights: there is no softmax", .weights = ScoresToWeights::none});
         list_.push_back(
