@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "lib/kernels/double_double-inl.h"
 #include "lib/numeric/dtype.hpp"
@@ -373,6 +374,7 @@ HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits
 /// away from zero.
 template <class V>
 HWY_INLINE V BFloat16InUpperHalf(V bits) {
+  static_assert(std::is_same_v<hn::TFromD<hn::DFromV<V>>, std::uint32_t>);  // a float would be added to
   return hn::Add(bits, hn::Set(hn::DFromV<V>(), 0x8000));
 }
 
@@ -380,6 +382,7 @@ HWY_INLINE V BFloat16InUpperHalf(V bits) {
 /// bfloat16's ties away from zero.
 template <class Type, class V>
 HWY_INLINE auto RoundFloatsAgain(Type, V earlier, V later) {
+  static_assert(std::is_same_v<hn::TFromD<hn::DFromV<V>>, std::uint32_t>);
   const hn::Repartition<std::uint16_t, hn::DFromV<V>> narrow;
   if constexpr (Type::dtype == Dtype::bfloat16) {
     return hn::ConcatOdd(narrow, hn::BitCast(narrow, BFloat16InUpperHalf(later)),
@@ -394,6 +397,7 @@ HWY_INLINE auto RoundFloatsAgain(Type, V earlier, V later) {
 /// The same as pairs first[0], second[0], first[1], ...
 template <class Type, class V>
 HWY_INLINE auto RoundFloatPairsAgain(Type, V first, V second) {
+  static_assert(std::is_same_v<hn::TFromD<hn::DFromV<V>>, std::uint32_t>);
   const hn::Repartition<std::uint16_t, hn::DFromV<V>> narrow;
   if constexpr (Type::dtype == Dtype::bfloat16) {
     return hn::OddEven(hn::BitCast(narrow, BFloat16InUpperHalf(second)),

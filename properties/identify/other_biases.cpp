@@ -132,8 +132,7 @@ class OtherBiases {
       for (std::int64_t i = 0; i < given.elements(); ++i)
         request.weight->set(i, given.at(i % heads * buckets + i / heads));
     };
-    list_.push_back(
-        {.words = "the weight is read as if it had a row for each head: transposed", .change = transposed});
+    list_.push_back({.words = "the weight is read as if it had a row for each head: transposed", .change = transposed});
     list_.push_back({.words = "query and key change places: the bias is that of query - key",
                      .stage = DiagnosedStage::position,
                      .bias = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {

@@ -40,7 +40,7 @@ class FloatRounder {
       if (HWY_UNLIKELY(!hn::AllFalse(df, special))) {
         SpecialOnes(i);
       } else {
-        PutVector<caching>(RoundFloatsAgain(Type(), earlier, later), to_ + i);
+        PutVector<caching>(RoundedFloats(earlier, later), to_ + i);
       }
     }
 #endif
@@ -98,12 +98,18 @@ class FloatRounder {
   }
 
 #if HWY_TARGET != HWY_SCALAR
+  template <class V>
+  static HWY_INLINE auto RoundedFloats(V earlier, V later) {
+    const hn::RebindToUnsigned<hn::DFromV<V>> du;
+    return RoundFloatsAgain(Type(), hn::BitCast(du, earlier), hn::BitCast(du, later));
+  }
+
   HWY_NOINLINE void SpecialOnes(std::size_t i) {
     const hn::CappedTag<float, 16> df;
     const hn::Repartition<Element, hn::CappedTag<float, 16>> de;
     const std::size_t lanes = hn::Lanes(df);
     alignas(64) Element rounded[32];
-    hn::Store(RoundFloatsAgain(Type(), hn::LoadU(df, from_ + i), hn::LoadU(df, from_ + i + lanes)), de, rounded);
+    hn::Store(RoundedFloats(hn::LoadU(df, from_ + i), hn::LoadU(df, from_ + i + lanes)), de, rounded);
     Put(i, 2 * lanes, rounded, Others::rounded);
   }
 #endif
