@@ -1,7 +1,7 @@
 // Attention block by block: 64 queries of one head against 128 keys at a time.
 //
-//   1. Scores of a block are one matrix product of Eigen's; a softcap and a bias are applied to the keys that a query
-//      sees, the others have weight 0.
+//   1. Scores of a block are one matrix product (products.hpp); a softcap and a bias are applied to the keys that a
+//      query sees, the others have weight 0. A query of padding sees none and has zeros.
 //   2. softmax_rows.hpp makes weights of them, relative to the greatest score so far, and says by what the sums before
 //      are to be multiplied.
 //   3. The weighted sum of the values is a second product, into the same block for all keys; it is divided by the
@@ -9,9 +9,9 @@
 //   4. Keys that no query of a block sees are passed over. A value that is not finite is not multiplied where its key
 //      is hidden: 0 times infinity is NaN.
 //
-// docs/proofs/attention-encoder.md has the bound. Threads are ours: Eigen's own would split the products by their
-// number.
+// docs/proofs/attention-encoder.md has the bound.
 
+// Threads are ours: Eigen's own would split its products by their number.
 #define EIGEN_DONT_PARALLELIZE
 
 #include "lib/attention/blocks.hpp"
@@ -86,7 +86,9 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   std::vector<KeyRange> seen;
   KeyRange by_any{shape.keys, 0};
   for (std::int64_t row = 0; row < block.count; ++row) {
-    seen.push_back(keys_seen(encoding, shape.token(block.batch, block.first + row), shape.sequence(block.batch)));
+    const std::int64_t token = shape.token(block.batch, block.first + row);
+    const KeyRange sequence = shape.sequence(block.batch);
+    seen.push_back(sequence.contains(token) ? keys_seen(encoding, token, sequence) : KeyRange{token, token});
     if (seen.back().count() == 0) continue;
     by_any = {std::min(by_any.first, seen.back().first), std::max(by_any.end, seen.back().end)};
   }

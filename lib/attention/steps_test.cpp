@@ -118,7 +118,7 @@ TEST(AttentionSteps, TakeKeysThatACacheKeepsRotated) {
   expect_equal(DotProductAttention(encoding).attend(step), last_tokens(whole, 3));
 }
 
-TEST(AttentionSteps, DoNotReadPadding) {
+TEST(AttentionSteps, DoNotReadPaddingAndGiveItZeros) {
   const Attention encoding = with(R"({"encoding":"alibi","num_heads":4})", R"("window":9,)");
   const DotProductAttention attention(encoding);
   Example example(encoding);
@@ -143,8 +143,9 @@ TEST(AttentionSteps, DoNotReadPadding) {
   for (std::int64_t i = 0; i < before.elements(); ++i) {
     const std::int64_t row = i / width / keys / 4;
     const std::int64_t token = i / width % keys;
-    if (token < starts[static_cast<std::size_t>(row)] || token >= ends[static_cast<std::size_t>(row)]) continue;
-    ASSERT_EQ(after.at(i), before.at(i)) << i;
+    const bool is_padding =
+        token < starts[static_cast<std::size_t>(row)] || token >= ends[static_cast<std::size_t>(row)];
+    ASSERT_EQ(after.at(i), is_padding ? 0 : before.at(i)) << i;
   }
 }
 

@@ -125,20 +125,20 @@ class Strategies(unittest.TestCase):
 
         one = strategies.positions(self.CLAIM)
 
-        @settings(max_examples=500, database=None)
+        @settings(max_examples=500, database=None, deadline=None)
         @given(one)
         def within(position: int) -> None:
             assert -70 <= position < 3000
 
         within()
         for wanted in (0, 1, 257, 2049, 2999, -70, -64):
-            self.assertEqual(find(one, lambda position, wanted=wanted: position == wanted, settings=settings(max_examples=20000, database=None)), wanted)
-        self.assertEqual(find(one, lambda position: position > 100, settings=settings(database=None)) <= 128, True)
+            self.assertEqual(find(one, lambda position, wanted=wanted: position == wanted, settings=settings(max_examples=20000, database=None, deadline=None)), wanted)
+        self.assertEqual(find(one, lambda position: position > 100, settings=settings(database=None, deadline=None)) <= 128, True)
         far = strategies.positions({"encoding": "rope", "head_dim": 8, "min_position": 100, "max_position": 103})
-        self.assertIn(find(far, lambda position: True, settings=settings(database=None)), (100, 101, 102))
+        self.assertIn(find(far, lambda position: True, settings=settings(database=None, deadline=None)), (100, 101, 102))
         lists = strategies.position_lists(self.CLAIM, min_size=2, max_size=5)
 
-        @settings(max_examples=200, database=None)
+        @settings(max_examples=200, database=None, deadline=None)
         @given(lists, st.data())
         def sizes(listed: list[int], data: st.DataObject) -> None:
             assert 2 <= len(listed) <= 5 and all(-70 <= position < 3000 for position in listed)
