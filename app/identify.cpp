@@ -110,7 +110,7 @@ void print_text(const Arguments& arguments, const Found& found) {
   };
   const Identification& made = found.identification;
   fmt::print("sextant {}: identify {}\n", SEXTANT_VERSION, printable(arguments.subject));
-  line("asked", fmt::format("{}: {} calls", describe(found.probe), made.calls));
+  line("asked", fmt::format("{}: {} call{}", describe(found.probe), made.calls, made.calls == 1 ? "" : "s"));
   line("answer", made.spec ? describe(*made.spec) : std::string("unidentified"));
   line("confidence", std::string(name_of(made.confidence)));
   for (const identify::Fault& fault : made.faults) line("but", fault.words);

@@ -17,6 +17,7 @@
 #include "lib/kernels/truth_test.hpp"
 #include "lib/learned/learned.hpp"
 #include "lib/numeric/environment_test.hpp"
+#include "lib/qk_norm_rope/qk_norm_rope.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
 #include "lib/rope/rope.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
@@ -44,6 +45,11 @@ class EveryEncoder {
       heads_.push_back(random_tensor(dtype, {1, tokens, 2, 64}, 5));
       // Of subnormals, of which float64's are left to the last tier: half a millisecond each.
       heads_.push_back(random_tensor(dtype, {1, 2, 1, 64}, 5, std::ldexp(1.0, format_of(dtype).min_exponent - 1)));
+      // Of ordinary vectors and of subnormals, with a weight that is subnormal in each.
+      for (int i = 0; i < 2; ++i) {
+        gains_.push_back(random_tensor(dtype, {64}, 9));
+        gains_.back().set(0, std::ldexp(1.0, format_of(dtype).min_exponent - 2));
+      }
       weights_.push_back(random_tensor(dtype, {32, 4}, 6));
       queries_.push_back(random_tensor(dtype, {1, 4, 70, 16}, 7));
       matrices_.push_back(random_tensor(dtype, {2, 4}, 3));
@@ -128,6 +134,14 @@ class EveryEncoder {
         keep(rope_nd.backward(x, two_axes));
       }
     }
+    const QkNormRopeEncoder norm(
+        std::get<QkNormRope>(spec_of(R"({"encoding":"qk_norm_rope","head_dim":64})").encoding));
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      const Tensor& x = heads_[i];
+      Tensor y = Tensor::zeros(x.dtype, x.shape);
+      norm.apply(heads_of(x), gains_[i], positions_of(x), heads_of(y));
+      keep(y);
+    }
     const AlibiEncoder alibi(std::get<Alibi>(spec_of(R"({"encoding":"alibi","num_heads":12})").encoding));
     const RelativeBiasEncoder relative(std::get<RelativeBias>(spec_of(R"({"encoding":"relative_bias"})").encoding));
     const LearnedEncoder learned(
@@ -181,6 +195,7 @@ class EveryEncoder {
   std::vector<std::int64_t> range_ = std::vector<std::int64_t>(3 * tokens);
   std::vector<Tensor> heads_;
   std::vector<Tensor> weights_;
+  std::vector<Tensor> gains_;  // of heads_
   std::vector<Tensor> queries_;
   std::vector<Tensor> matrices_;
   Tensor float64_weight_;

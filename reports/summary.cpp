@@ -62,6 +62,8 @@ std::string correctness_text(const Report& report) {
   const std::string all = fmt::format("positions {} to {}", report.grid.text(report.first_position), last);
   if (accuracy != nullptr && accuracy->verdict == Verdict::holds) {
     const std::optional<Coverage>& swept = accuracy->coverage;
+    // Other properties may have seen wrong values in calls that accuracy did not ask.
+    if (has_violations(report)) return fmt::format("every value that accuracy asked is correct, {}", all);
     if (!swept || swept->values == 0) return fmt::format("every value asked is correct, {}", all);
     if (swept->positions == swept->claimed) return fmt::format("every value is correct, {}", all);
     return fmt::format("every value asked is correct, {} ({} of {} whole)", all, swept->positions, swept->claimed);
@@ -105,7 +107,8 @@ std::vector<SummaryLine> summary_lines(const Report& report) {
   std::vector<std::string> last;
   // That a violated claim's answers meet no class at all is what the first line says.
   const bool is_said = report.survey && report.survey->measured_class.empty() && has_violations(report);
-  if (const std::string measured = measured_class_text(report); !measured.empty() && !is_said)
+  if (const std::string measured = measured_class_text(report);
+      !measured.empty() && !is_said && !is_wrong_elsewhere(report))
     last.push_back(fmt::format("claimed {}, measured {}", report.claim, measured));
   if (const std::string stage = stage_text(report); !stage.empty())
     last.push_back(fmt::format("the error comes from {}", stage));

@@ -6,6 +6,7 @@
 
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/parallel.hpp"
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/rope/call.hpp"
 
 namespace sextant {
@@ -102,6 +103,15 @@ class HeadTurner {
   double sense_ = 1;
 };
 
+// What normalized elements are multiplied by.
+std::vector<double> gains_of(const Tensor& weight, double offset) {
+  const StandardArithmetic arithmetic;
+  std::vector<double> gains(static_cast<std::size_t>(weight.elements()));
+  weight.read(0, gains);
+  for (double& gain : gains) gain += offset;
+  return gains;
+}
+
 // The bytes from the start of a view to that of a head.
 template <class Bytes>
 std::int64_t head_start(const HeadsOf<Bytes>& view, std::int64_t row, std::int64_t token, std::int64_t head) {
@@ -121,9 +131,7 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
   if (weight.dtype != x.dtype)
     throw std::invalid_argument(std::string(encoder) + ": the weight is of another dtype than x");
   if (call.elements == 0) return;
-  std::vector<double> gains(static_cast<std::size_t>(head_dim));
-  weight.read(0, gains);
-  for (double& gain : gains) gain += encoding_.weight_offset;
+  const std::vector<double> gains = gains_of(weight, encoding_.weight_offset);
   const bool alike = length_scope(encoding_.rope.rope_scaling) == LengthScope::call;
   const std::int64_t longest_of_call = *std::ranges::max_element(positions);
   constexpr std::int64_t tokens_together = 16;

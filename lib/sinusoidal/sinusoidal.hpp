@@ -22,8 +22,8 @@ struct SinusoidalPlan;
 /// position 0 is +0 whatever the sign of the scale. Bitwise the same on every instruction set and thread count.
 /// Rounding::fast: float32 within half a ULP + 2^-50 |scale| of the real number; float16 and bfloat16 within half a ULP
 /// + half a ULP of float32 + 2^-50 |scale|; float64 within half a ULP + 2^-93 |scale|. Since no element exceeds the
-/// pair's norm |scale|, all are within 0.51 ULP of the norm as long as |scale| is in the dtype's normal range. The same
-/// on every thread count, but not on every instruction set.
+/// pair's norm |scale|, all are within 0.51 ULP of the norm as long as |scale| is in the dtype's normal range. Beyond
+/// the dtype's largest value it bounds nothing. The same on every thread count, but not on every instruction set.
 ///
 /// Const: one encoder may serve any number of threads. Setting one up costs some microseconds per pair; a call
 /// allocates nothing. Runs on the threads that OpenMP gives it, on the instruction set that targets.hpp picks. Past the

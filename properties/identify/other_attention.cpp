@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -167,12 +168,13 @@ class OtherAttentions {
     };
     for (const Scale& scale : scales) {
       if (std::fabs(scale.value / own - 1) < 1e-9) continue;
+      // 1 / 32, not the root of 32 squared.
+      const double round = std::stod(fmt::format("{:.15g}", scale.value));
+      const double value = std::fabs(round / scale.value - 1) < 0x1p-51 ? round : scale.value;
       OtherAttention other{
           .words = fmt::format("{}: softmax_scale {:.10g} measured, {:.10g} claimed", scale.words, scale.value, own),
           .says = OtherAttention::Says::claim};
-      other.change = [value = scale.value](Spec& spec, AttentionCase&) {
-        std::get<Attention>(spec.encoding).softmax_scale = value;
-      };
+      other.change = [value](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).softmax_scale = value; };
       list_.push_back(std::move(other));
     }
   }

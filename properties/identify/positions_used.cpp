@@ -198,24 +198,30 @@ std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& exp
   return std::nullopt;
 }
 
-// Some heads that are turned otherwise than the others, which are right.
+// Some heads that are turned otherwise than the others, which are right. Nothing where those that are not rotated are
+// at some places: wrong_places.hpp tells which.
 std::string words_of_odd_heads(const std::vector<Turned>& calls, const Expected& expected) {
   const std::int64_t heads = calls.front().shape.heads;
   std::vector<std::int64_t> odd;
   bool are_left = true;
+  bool are_turned_at_times = false;
   for (std::int64_t head = 0; head < heads; ++head) {
     bool is_right = true;
+    bool is_turned = false;
     for (const Turned& call : calls) {
       for (std::int64_t vector = head; vector < std::ssize(call.rows); vector += heads) {
         const auto& row = call.rows[static_cast<std::size_t>(vector)];
         const bool is_it = is_at(row, static_cast<double>(call.place(vector).position), expected);
         if (!is_it) are_left = are_left && is_at(row, 0, expected);
         is_right = is_right && is_it;
+        is_turned = is_turned || (is_it && !is_at(row, 0, expected));
       }
     }
-    if (!is_right) odd.push_back(head);
+    if (is_right) continue;
+    odd.push_back(head);
+    are_turned_at_times = are_turned_at_times || is_turned;
   }
-  if (odd.empty() || std::ssize(odd) == heads) return {};
+  if (odd.empty() || std::ssize(odd) == heads || (are_left && are_turned_at_times)) return {};
   if (2 * std::ssize(odd) > heads && !are_left) {
     std::vector<std::int64_t> right;
     for (std::int64_t head = 0; head < heads; ++head) {

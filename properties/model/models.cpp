@@ -81,7 +81,10 @@ namespace {
 std::string extents_of(const Call& call) {
   if (!call.vectors.empty()) return fmt::format("a call of [{}]", fmt::join(call.vectors[0].shape, ", "));
   if (call.query_positions.empty()) return fmt::format("a call of {} positions", call.positions.size());
-  return fmt::format("a call of {} queries and {} keys", call.query_positions.size(), call.positions.size());
+  const std::size_t queries = call.query_positions.size();
+  const std::size_t keys = call.positions.size();
+  return fmt::format("a call of {} {} and {} {}", queries, queries == 1 ? "query" : "queries", keys,
+                     keys == 1 ? "key" : "keys");
 }
 
 }  // namespace

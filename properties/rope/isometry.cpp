@@ -77,7 +77,7 @@ AnswerCheck isometry_check(const Spec& spec) {
           const Enclosure norm = oracle.turned(place, pair, real, precision).norm;
           const Enclosure turned = length_of(got.real(precision));
           const Enclosure error = abs(turned - norm);
-          before = norm.upper();
+          before = std::fabs(norm.upper());
           after = turned.upper();
           const Enclosure bound = oracle.bounds(place, pair, real, precision).norm;
           deviation = deviation_of(error, bound, reference::ulp(spec.dtype, norm).upper());

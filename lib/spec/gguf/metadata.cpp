@@ -72,7 +72,10 @@ class Reader {
   std::uint64_t at() const { return at_; }
 
  private:
-  [[noreturn]] void cut_short() const { throw SpecError(fmt::format("gguf: the file ends after byte {}", at_)); }
+  [[noreturn]] void cut_short() const {
+    if (at_ == 0) throw SpecError("gguf: the file does not begin with the letters GGUF");
+    throw SpecError(fmt::format("gguf: the file ends within what begins at byte {}", at_));
+  }
 
   std::istream& stream_;
   std::uint64_t at_ = 0;
