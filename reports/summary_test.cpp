@@ -41,8 +41,9 @@ TEST(Summary, NamesNoStageThatTheDiagnosisContradicts) {
   report.diagnosis->differences = {{"the two members of a pair are not turned alike", ""}};
   EXPECT_EQ(summary_line(report).find("the error comes from"), std::string::npos);
   // Another accuracy class may come from any stage.
-  report.diagnosis->differences = {{"what is claimed, but its arithmetic is that of float32-angle, not of exact-angle",
-                                    "", DiagnosedStage::arithmetic}};
+  report.diagnosis->differences = {
+      {"the formula is the claimed one, computed less exactly: float32-angle measured, exact-angle claimed", "",
+       DiagnosedStage::arithmetic}};
   EXPECT_NE(summary_line(report).find("the error comes from the frequency"), std::string::npos);
   // Not by its words.
   report.diagnosis->differences = {{"the blend of llama3's middle band is reversed", "G9", DiagnosedStage::frequency}};

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "lib/spec/of.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/question.hpp"
@@ -22,6 +23,16 @@ std::int64_t count_of(bool (*is)(double), const Tensor& answer) {
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < answer.elements(); ++i) count += is(answer.at(i)) ? 1 : 0;
   return count;
+}
+
+// Of causal attention's answer, [batch, heads, tokens, width], whether the first token's values are so and no others.
+bool is_first_token_alone(bool (*is)(double), const Spec& claim, const Tensor& answer) {
+  const auto* attention = held<Attention>(claim);
+  if (attention == nullptr || !attention->causal || answer.shape.size() != 4) return false;
+  for (std::int64_t i = 0; i < answer.elements(); ++i) {
+    if (is(answer.at(i)) != (i / answer.shape[3] % answer.shape[2] == 0)) return false;
+  }
+  return true;
 }
 
 bool is_constant(const Tensor& answer) {
@@ -68,6 +79,10 @@ std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& clai
         "", DiagnosedStage::other};
   };
   const auto is_nan = [](double value) { return std::isnan(value); };
+  if (is_first_token_alone(is_nan, claim, first))
+    return DiagnosedDifference{
+        "the first token's values alone are NaN, as where the causal mask hides a query's own key and leaves it none",
+        "", DiagnosedStage::other};
   if (const std::int64_t count = count_of(is_nan, first); count > 0) return told_of("NaN", count);
   // Masked scores are claimed to be infinite; nothing else is, of inputs as these.
   const auto is_infinite = [](double value) { return std::isinf(value); };

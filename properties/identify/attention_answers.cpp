@@ -26,7 +26,8 @@ namespace sextant::identify {
 namespace {
 
 constexpr std::int64_t short_call = 12;
-constexpr std::int64_t long_call = 160;
+// No multiple of a tile's width, and odd.
+constexpr std::int64_t long_call = 165;
 constexpr std::int64_t most_heads_of_long = 2;
 // Times as far apart as usual scores: e^s of some is beyond float32, whose range ends at e^89.
 constexpr double large_scores = 256;
@@ -52,7 +53,9 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
   Numbers numbers;
   // Products of D numbers of variance 1/3 have variance D/9.
   const double apart = score_scale(encoding) * std::sqrt(static_cast<double>(encoding.head_dim)) / 3;
-  const double size = std::exp2(std::floor(std::log2(1 / apart) / 2));
+  // A softcap is seen in scores about as large.
+  const double wanted = std::clamp(encoding.logit_softcap.value_or(1), 1.0, 4.0);
+  const double size = std::exp2(std::floor(std::log2(wanted / apart) / 2));
   for (Tensor* tensor : {&request.q, &request.k, &request.v}) {
     const double times = tensor == &request.v ? 1 : size;
     for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, times * numbers.next());
@@ -88,6 +91,51 @@ class OtherBias final : public ScoreBiasOracle {
   const OtherAttention& other_;
 };
 
+// Vectors are turned by other places, and keys by another rule.
+class OtherTurning final : public TurningOracle {
+ public:
+  OtherTurning(TurningOracle& own, TurningOracle* of_keys, const OtherAttention& other)
+      : TurningOracle(own.head()), own_(own), of_keys_(of_keys), other_(other) {}
+
+  Role role() const override { return own_.role(); }
+  std::int64_t coordinate(const VectorPlace& place, std::int64_t pair) const override {
+    return of(place).coordinate(at(place), pair);
+  }
+  TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
+                    reference::Precision precision) override {
+    return of(place).turned(at(place), pair, x, precision);
+  }
+  PairBounds bounds(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
+                    reference::Precision precision) override {
+    return of(place).bounds(at(place), pair, x, precision);
+  }
+  bool is_representable(const VectorPlace& place, std::int64_t pair, double length) override {
+    return of(place).is_representable(at(place), pair, length);
+  }
+  long double stretch(const VectorPlace& place, std::int64_t pair) override {
+    return of(place).stretch(at(place), pair);
+  }
+  double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
+    return of(place).least_bound(at(place), pair, length);
+  }
+  double least_evaluation(const VectorPlace& place, std::int64_t pair, double length) override {
+    return of(place).least_evaluation(at(place), pair, length);
+  }
+  void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
+    of(place).turn_quickly(at(place), turns);
+  }
+
+ private:
+  TurningOracle& of(const VectorPlace& place) const {
+    return of_keys_ != nullptr && place.role == Role::key ? *of_keys_ : own_;
+  }
+  VectorPlace at(const VectorPlace& place) const { return other_.place ? other_.place(place) : place; }
+
+  TurningOracle& own_;
+  TurningOracle* of_keys_;
+  const OtherAttention& other_;
+};
+
 // The rows of one answer, each held against right values.
 class AskedCase {
  public:
@@ -117,18 +165,20 @@ class AskedCase {
     return list;
   }
 
-  // Bounds of 16 bits admit much that is no answer: one is also several times nearer than the claim's.
-  bool meets(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places) const {
+  // How far the places' answers are off together, where each is within its bounds.
+  std::optional<double> off_of(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places) const {
     bool all = true;
     double off = 0;
     each(
         other, places, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; }, std::nullopt, off);
-    if (!all) return false;
-    constexpr double nearer = 8;
-    double of_claim = 0;
+    return all ? std::optional(off) : std::nullopt;
+  }
+
+  double off_of_claim(const std::vector<AttentionPlaceOfHead>& places) const {
+    double off = 0;
     each(
-        {}, places, [](const AttentionPlaceOfHead&, bool) { return true; }, std::nullopt, of_claim);
-    return nearer * off <= of_claim;
+        {}, places, [](const AttentionPlaceOfHead&, bool) { return true; }, std::nullopt, off);
+    return off;
   }
 
   bool has_infinities() const {
@@ -167,7 +217,17 @@ class AskedCase {
     if (other.change) other.change(spec, request);
     const AttentionOracle oracle(spec);
     const auto position = position_model(spec, *held<Attention>(spec));
-    const auto turning = position ? position->turning() : nullptr;
+    const auto own_turning = position ? position->turning() : nullptr;
+    std::unique_ptr<TurningOracle> turning_of_keys;
+    if (other.of_keys) {
+      Spec of_keys = spec;
+      other.of_keys(of_keys);
+      turning_of_keys = position_model(of_keys, *held<Attention>(of_keys))->turning();
+    }
+    std::unique_ptr<TurningOracle> changed_turning;
+    if (own_turning && (other.place || turning_of_keys))
+      changed_turning = std::make_unique<OtherTurning>(*own_turning, turning_of_keys.get(), other);
+    TurningOracle* turning = changed_turning ? changed_turning.get() : own_turning.get();
     const auto own = position ? position->score_bias() : nullptr;
     std::unique_ptr<ScoreBiasOracle> changed;
     if (other.bias) {
@@ -193,13 +253,13 @@ class AskedCase {
       return is_right;
     };
     if (other.weights != ScoresToWeights::softmax) {
-      PlainScores plain(spec, request, turning.get(), bias);
+      PlainScores plain(spec, request, turning, bias);
       for (const AttentionPlaceOfHead& place : places) {
-        if (!take(place, compare(place, plain.row(place, other.weights)))) return;
+        if (!take(place, compare(place, plain.row(place, other)))) return;
       }
       return;
     }
-    const auto quick = quick_attention(spec, request, turning.get(), bias);
+    const auto quick = quick_attention(spec, request, turning, bias);
     for (const AttentionPlaceOfHead& place : places) {
       if (!take(place, compare(place, quick->row(place)))) return;
     }
@@ -245,16 +305,39 @@ std::optional<std::int64_t> first_wrong_token(const std::vector<AttentionPlaceOf
   return first;
 }
 
-// The first that every place meets.
-const OtherAttention* first_explaining(const AskedCase& asked, const std::vector<OtherAttention>& others,
-                                       const std::vector<AttentionPlaceOfHead>& places) {
+// That which every place meets. Bounds of 16 bits admit much that is no answer: it is also several times nearer than
+// the claim's, and of those that are, the nearest, or an earlier one that is about as near.
+const OtherAttention* explaining(const AskedCase& asked, const std::vector<OtherAttention>& others,
+                                 const std::vector<AttentionPlaceOfHead>& places) {
+  constexpr double nearer_than_claim = 8;
+  constexpr double nearer = 1.25;
+  double least = asked.off_of_claim(places) / nearer_than_claim * nearer;
+  const OtherAttention* found = nullptr;
   for (const OtherAttention& other : others) {
-    if (asked.meets(other, places)) return &other;
+    const auto off = asked.off_of(other, places);
+    if (!off || *off * nearer > least) continue;
+    least = *off;
+    found = &other;
   }
-  return nullptr;
+  return found;
 }
 
-enum class AskedAs { usual, lengthy, large, padded, step };
+enum class AskedAs { usual, lengthy, large, padded, step, far, near_and_far };
+
+// Positions of three rows about the length from which on a claim's frequencies change. The first reaches half as far
+// again, or half as far, so that it is told from a length below.
+void reach_lengths(AttentionCase& request, const Spec& claim, AskedAs call) {
+  const auto original = static_cast<double>(*original_length(carried<Rope>(*held<Attention>(claim))->rope_scaling));
+  const double times[] = {call == AskedAs::far ? 1.5 : 0.5, 3, 2};
+  const std::int64_t last = model_of(claim)->range().last;
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t row = i / request.tokens % 3;
+    const std::int64_t length = std::min(static_cast<std::int64_t>(times[row] * original), last);
+    // Rows differ by more than a shift, which turns queries and keys alike.
+    const std::int64_t back = (3 + row) * (request.tokens - 1 - i % request.tokens) + 1;
+    request.positions[static_cast<std::size_t>(i)] = std::max<std::int64_t>(length - back, 0);
+  }
+}
 
 AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs call) {
   const std::vector<AttentionPlaceOfHead> wrong = asked.wrong();
@@ -273,7 +356,7 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
     return told;
   }
   const std::vector<OtherAttention> others = other_attention(claim, asked.request());
-  if (const OtherAttention* other = first_explaining(asked, others, asked.places())) {
+  if (const OtherAttention* other = explaining(asked, others, asked.places())) {
     told.fault.emplace(other->words, other->stage);
     if (other->says == OtherAttention::Says::claim) {
       told.spec = claim;
@@ -284,7 +367,7 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
   }
   if (call != AskedAs::usual && call != AskedAs::lengthy) return told;
   if (const PartedPlaces place = parted_places(asked.places(), wrong); !place.words.empty()) {
-    if (const OtherAttention* other = first_explaining(asked, others, wrong))
+    if (const OtherAttention* other = explaining(asked, others, wrong))
       told.fault.emplace(fmt::format("{}, in {} alone", other->words, place.words), other->stage);
     else
       told.of_heads = fmt::format("{} alone {} wrong", place.words, place.count == 1 ? "is" : "are");
@@ -301,11 +384,17 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
   const auto model = model_of(claim);
   if (model->not_judged()) return {};
   const std::int64_t room = model->most_tokens_from(model->range().first);
-  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::large, AskedAs::padded, AskedAs::step}) {
+  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::large, AskedAs::padded, AskedAs::step,
+                             AskedAs::far, AskedAs::near_and_far}) {
     const bool is_long = call == AskedAs::lengthy;
     const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
     if (is_long && tokens <= short_call) continue;
-    AttentionCase request = ordinary_case(claim, tokens, is_long ? 1 : 2);
+    const auto* rope = carried<Rope>(*held<Attention>(claim));
+    const bool has_lengths = rope != nullptr && depends_on_length(claim) && original_length(rope->rope_scaling);
+    const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far;
+    if (is_far && !has_lengths) continue;
+    AttentionCase request = ordinary_case(claim, tokens, is_long ? 1 : is_far ? 3 : 2);
+    if (is_far) reach_lengths(request, claim, call);
     if (call == AskedAs::large) {
       for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, large_scores * request.q.at(i));
     }

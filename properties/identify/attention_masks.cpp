@@ -44,9 +44,17 @@ class HeadMask {
     return count;
   }
 
+  // Keys that the last query sees, if those are the first.
+  std::int64_t last_seen() const {
+    std::int64_t count = 0;
+    while (count < mask_.tokens && sees(mask_.tokens - 1, count)) ++count;
+    return count;
+  }
+
   // From which query on key 0 is not seen.
   std::optional<std::int64_t> first_without_key_0() const {
-    for (std::int64_t query = 1; query < mask_.tokens; ++query) {
+    // The last query alone makes no edge.
+    for (std::int64_t query = 1; query + 1 < mask_.tokens; ++query) {
       if (!sees(query, 0)) return query;
     }
     return std::nullopt;
@@ -85,13 +93,17 @@ class HeadMask {
       list.push_back({fmt::format("keys {} and more before a query are not seen, and those after it all are", block),
                       [=](std::int64_t q, std::int64_t k) { return q - k < block; }});
     }
+    if (const std::int64_t end = last_seen(); end > 1 && end < mask_.tokens) {
+      list.push_back({fmt::format("of {} tokens keys from {} on are not seen", mask_.tokens, end),
+                      [=](std::int64_t q, std::int64_t k) { return k <= q && k < end; }});
+      list.push_back({fmt::format("of {} tokens keys from {} on are not seen", mask_.tokens, end),
+                      [=](std::int64_t, std::int64_t k) { return k < end; }});
+    }
     if (const std::int64_t first = prefix(); first > 1) {
       list.push_back(
           {fmt::format("the first {} tokens see each other, as a prefix does, and the causal mask holds after them",
                        first),
            [=](std::int64_t q, std::int64_t k) { return k <= std::max(q, first - 1); }});
-      list.push_back({fmt::format("keys from {} on are not seen", first),
-                      [=](std::int64_t, std::int64_t k) { return k < first; }});
     }
     return list;
   }
@@ -101,18 +113,27 @@ class HeadMask {
     for (std::int64_t query = 0; query < mask_.tokens; ++query) {
       const KeyRange own = keys_seen(claimed, query, {0, mask_.tokens});
       std::vector<std::int64_t> list;
+      std::vector<std::int64_t> hidden;
       bool same = true;
+      bool sees_more = false;
       for (std::int64_t key = 0; key < mask_.tokens; ++key) {
         if (sees(query, key)) list.push_back(key);
+        if (own.contains(key) && !sees(query, key)) hidden.push_back(key);
+        sees_more = sees_more || (sees(query, key) && !own.contains(key));
         same = same && sees(query, key) == own.contains(key);
       }
       if (same) continue;
+      if (!sees_more && hidden.size() <= 2 && !list.empty())
+        return fmt::format("of {} tokens query {} does not see {} {}", mask_.tokens, query,
+                           hidden.size() == 1 ? "key" : "keys", fmt::join(hidden, " and "));
+      if (list.empty())
+        return fmt::format("of {} tokens query {} sees no key, where the claim has {} to {}", mask_.tokens, query,
+                           own.first, own.end - 1);
       constexpr std::size_t most_told = 8;
       const bool is_cut = list.size() > most_told;
       list.resize(std::min(list.size(), most_told));
       return fmt::format("the mask is another one: of {} tokens query {} sees keys {}{}, where the claim has {} to {}",
-                         mask_.tokens, query, list.empty() ? "none" : fmt::format("{}", fmt::join(list, ", ")),
-                         is_cut ? ", ..." : "", own.first, own.end - 1);
+                         mask_.tokens, query, fmt::join(list, ", "), is_cut ? ", ..." : "", own.first, own.end - 1);
     }
     return {};
   }

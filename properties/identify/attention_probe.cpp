@@ -1,5 +1,6 @@
 #include "properties/identify/attention_probe.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "subjects/operations.hpp"
@@ -59,6 +60,30 @@ bool AttentionProbe::sees(std::int64_t query, std::int64_t key, std::int64_t tok
   Tensor v = k;
   for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) v.set((head * tokens + key) * width, 1);
   return attended(q, k, v, std::vector<std::int64_t>(static_cast<std::size_t>(tokens), 0)).at(query * width) != 0;
+}
+
+std::vector<bool> AttentionProbe::seen_keys(std::int64_t tokens) {
+  const std::int64_t width = encoding_.head_dim;
+  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, tokens, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, tokens, width});
+  const std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens), 0);
+  std::vector<bool> seen(static_cast<std::size_t>(encoding_.num_heads * tokens * tokens));
+  // As many keys a call as there are channels to tell them by.
+  for (std::int64_t first = 0; first < tokens; first += width) {
+    const std::int64_t count = std::min(width, tokens - first);
+    Tensor v = k;
+    for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) {
+      for (std::int64_t c = 0; c < count; ++c) v.set((head * tokens + first + c) * width + c, 1);
+    }
+    const Tensor out = attended(q, k, v, positions);
+    for (std::int64_t row = 0; row < encoding_.num_heads * tokens; ++row) {
+      for (std::int64_t c = 0; c < count; ++c) {
+        const double weight = out.at(row * width + c);
+        seen[static_cast<std::size_t>(row * tokens + first + c)] = weight != 0 && !std::isnan(weight);
+      }
+    }
+  }
+  return seen;
 }
 
 std::vector<std::int64_t> AttentionProbe::value_heads() {

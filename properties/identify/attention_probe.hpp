@@ -25,6 +25,10 @@ class AttentionProbe {
   /// Whether the query of a token sees the key of another one, in a sequence of so many.
   bool sees(std::int64_t query, std::int64_t key, std::int64_t tokens);
 
+  /// Which keys each query sees, [heads, tokens, tokens] of 1 and 0, in a sequence of any number of tokens that all
+  /// stand at one position.
+  std::vector<bool> seen_keys(std::int64_t tokens);
+
   /// Of each query head the key head whose keys it scores, or whose values it reads; -1 where it is none alone.
   std::vector<std::int64_t> key_heads();
   std::vector<std::int64_t> value_heads();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -13,7 +14,10 @@
 #include <vector>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/other_biases.hpp"
+#include "properties/model/attention_case.hpp"
 #include "properties/model/attention_part.hpp"
+#include "properties/model/biases.hpp"
 #include "properties/model/model.hpp"
 #include "subjects/operations.hpp"
 
@@ -27,6 +31,9 @@ struct BiasCall {
   std::int64_t queries;
   std::int64_t keys;
 };
+
+// Queries are the last of the keys' tokens, so that a causal mask shows as many keys as there are.
+std::int64_t first_query(const BiasCall& call) { return std::max<std::int64_t>(call.keys - call.queries, 0); }
 
 // One value of a call, by the indices of its query and key.
 struct BiasCell {
@@ -43,46 +50,100 @@ Tensor told_apart(Dtype dtype, std::int64_t rows, std::int64_t heads) {
   return weight;
 }
 
-std::vector<BiasCell> asked_cells(Session& session, const Spec& claim, const BiasCall& call) {
-  const auto* alibi = held<Alibi>(claim);
-  const auto* relative = held<RelativeBias>(claim);
-  const auto positions = [&](std::int64_t count, std::int64_t from) {
-    std::vector<std::int64_t> list(static_cast<std::size_t>(count));
-    std::iota(list.begin(), list.end(), claim.min_position + from);
+// One call of `bias`, held against the claim or another bias.
+class AskedBias {
+ public:
+  AskedBias(Session& session, const Spec& claim, const BiasCall& call) : claim_(claim) {
+    const auto* relative = held<RelativeBias>(claim);
+    const auto positions = [&](std::int64_t count, std::int64_t from) {
+      std::vector<std::int64_t> list(static_cast<std::size_t>(count));
+      std::iota(list.begin(), list.end(), claim.min_position + from);
+      return list;
+    };
+    queries_ = positions(call.queries, first_query(call));
+    keys_ = positions(call.keys, 0);
+    heads_ = relative == nullptr ? held<Alibi>(claim)->num_heads : heads_asked;
+    if (relative != nullptr) weight_ = told_apart(claim.dtype, relative->num_buckets, heads_);
+    answer_ = weight_ ? bias(session, claim, queries_, keys_, *weight_) : bias(session, claim, queries_, keys_);
+  }
+
+  // All that the mask shows.
+  std::vector<BiasCell> cells(const OtherAttention& other) const {
+    std::vector<BiasCell> list;
+    each(other, [&](const BiasCell& cell) {
+      list.push_back(cell);
+      return true;
+    });
     return list;
-  };
-  // Queries are the last of the keys' tokens, so that a causal mask shows as many keys as there are.
-  const std::int64_t first_query = std::max<std::int64_t>(call.keys - call.queries, 0);
-  const std::vector<std::int64_t> queries = positions(call.queries, first_query);
-  const std::vector<std::int64_t> keys = positions(call.keys, 0);
-  const std::int64_t heads = alibi != nullptr ? alibi->num_heads : heads_asked;
-  std::optional<Tensor> weight;
-  if (relative != nullptr) weight = told_apart(claim.dtype, relative->num_buckets, heads);
-  const Tensor answer = weight ? bias(session, claim, queries, keys, *weight) : bias(session, claim, queries, keys);
-  const auto truth = model_of(claim)->score_bias();
-  const double unit = std::ldexp(1, -format_of(claim.dtype).precision);
-  std::vector<BiasCell> cells;
-  for (std::int64_t head = 0; head < heads; ++head) {
-    for (std::int64_t query = 0; query < call.queries; ++query) {
-      for (std::int64_t key = 0; key < call.keys; ++key) {
-        if (alibi != nullptr && alibi->mask == Mask::causal && key > first_query + query) continue;
-        const QuickScoreTerm term =
-            truth->quickly({queries[static_cast<std::size_t>(query)], keys[static_cast<std::size_t>(key)], head},
-                           weight ? &*weight : nullptr);
-        const auto value = static_cast<double>(term.value);
-        // Each of the roundings that form it is off by at most a unit; a looked up one is exact.
-        const double off = term.error + (term.roundings > 0 ? (term.roundings + 2) * unit * std::fabs(value) : 0);
-        const double seen = answer.at((head * call.queries + query) * call.keys + key);
-        cells.push_back({head, query, key, std::fabs(seen - value) <= off});
+  }
+
+  bool is(const OtherAttention& other) const {
+    bool all = true;
+    each(other, [&](const BiasCell& cell) { return all = cell.is_right; });
+    return all;
+  }
+
+  // The claim's own bias under another head's number, another distance and so on, as in attention.
+  std::string named() const {
+    Attention attention;
+    attention.num_heads = attention.num_kv_heads = heads_;
+    attention.softmax_scale = 1;  // a bias has none: what is multiplied by it is the claim's
+    if (const auto* alibi = held<Alibi>(claim_)) attention.position = *alibi;
+    if (const auto* relative = held<RelativeBias>(claim_)) attention.position = *relative;
+    std::vector<OtherAttention> others;
+    add_other_biases(attention, others);
+    const auto found = std::ranges::find_if(others, [&](const OtherAttention& other) { return is(other); });
+    return found == others.end() ? std::string() : found->words;
+  }
+
+ private:
+  template <class Take>
+  void each(const OtherAttention& other, const Take& take) const {
+    const auto* alibi = held<Alibi>(claim_);
+    const bool is_causal = alibi != nullptr && alibi->mask == Mask::causal;
+    const auto truth = model_of(claim_)->score_bias();
+    const double unit = std::ldexp(1, -format_of(claim_.dtype).precision);
+    AttentionCase request{};
+    request.weight = weight_;
+    Spec spec = claim_;
+    if (other.change) other.change(spec, request);
+    const Tensor* weight = request.weight ? &*request.weight : nullptr;
+    const std::int64_t queries = std::ssize(queries_);
+    const std::int64_t keys = std::ssize(keys_);
+    for (std::int64_t head = 0; head < heads_; ++head) {
+      for (std::int64_t query = 0; query < queries; ++query) {
+        for (std::int64_t key = 0; key < keys; ++key) {
+          const BiasPlace place{queries_[static_cast<std::size_t>(query)], keys_[static_cast<std::size_t>(key)], head};
+          if (is_causal && place.key > place.query) continue;
+          const QuickScoreTerm term = other.bias ? other.bias(*truth, place, weight) : truth->quickly(place, weight);
+          const auto value = static_cast<double>(term.value);
+          // Each of the roundings that form it is off by at most a unit; a looked up one is exact, unless changed.
+          const double roundings = term.roundings > 0 ? term.roundings + 2 : other.bias ? 1 : 0;
+          const double off = term.error + roundings * unit * std::fabs(value);
+          const double seen = answer_.at((head * queries + query) * keys + key);
+          if (!take(BiasCell{head, query, key, std::fabs(seen - value) <= off})) return;
+        }
       }
     }
   }
-  return cells;
-}
+
+  const Spec& claim_;
+  std::vector<std::int64_t> queries_;
+  std::vector<std::int64_t> keys_;
+  std::int64_t heads_ = 0;
+  std::optional<Tensor> weight_;
+  Tensor answer_;
+};
+
+// By what wrong cells are told, and how many there are of it.
+struct Parted {
+  std::string words;  // empty where they do not part so
+  std::size_t count = std::numeric_limits<std::size_t>::max();
+};
 
 // "keys from 64 on", of what the wrong cells alone have: a number, some, or all from one on.
-std::string parted_by(const std::vector<BiasCell>& cells, std::string_view one, std::string_view several,
-                      const std::function<std::int64_t(const BiasCell&)>& number) {
+Parted parted_by(const std::vector<BiasCell>& cells, std::string_view one, std::string_view several,
+                 const std::function<std::int64_t(const BiasCell&)>& number) {
   struct Count {
     std::int64_t all = 0;
     std::int64_t wrong = 0;
@@ -103,12 +164,22 @@ std::string parted_by(const std::vector<BiasCell>& cells, std::string_view one, 
   if (wrong.empty() || wrong.size() == counts.size()) return {};
   const auto first = counts.find(wrong.front());
   const bool is_to_the_end = static_cast<std::size_t>(std::distance(first, counts.end())) == wrong.size();
-  if (wrong.size() == 1) return fmt::format("{} {} has", one, wrong.front());
-  if (is_to_the_end) return fmt::format("{} from {} on have", several, wrong.front());
+  if (wrong.size() == 1) return {fmt::format("{} {} has", one, wrong.front()), 1};
+  if (is_to_the_end) return {fmt::format("{} from {} on have", several, wrong.front()), wrong.size()};
   constexpr std::size_t most_told = 4;
-  if (wrong.size() <= most_told) return fmt::format("{} {} have", several, fmt::join(wrong, ", "));
+  if (wrong.size() <= most_told) return {fmt::format("{} {} have", several, fmt::join(wrong, ", ")), wrong.size()};
   const bool is_run = wrong.back() - wrong.front() + 1 == std::ssize(wrong);
-  return is_run ? fmt::format("{} {} to {} have", several, wrong.front(), wrong.back()) : std::string();
+  if (!is_run) return {};
+  return {fmt::format("{} {} to {} have", several, wrong.front(), wrong.back()), wrong.size()};
+}
+
+// "query 3 with key 256", where nothing else is wrong.
+std::string one_cell(const std::vector<BiasCell>& cells) {
+  const auto first = std::ranges::find(cells, false, &BiasCell::is_right);
+  const bool is_alone = std::ranges::all_of(cells, [&](const BiasCell& cell) {
+    return cell.is_right || (cell.query == first->query && cell.key == first->key);
+  });
+  return is_alone ? fmt::format("query {} with key {}", first->query, first->key) : std::string();
 }
 
 std::string call_text(const BiasCall& call) {
@@ -120,22 +191,32 @@ std::string call_text(const BiasCall& call) {
 std::string wrong_places_of_bias(Session& session, const Spec& claim) {
   const std::int64_t room = claim.max_position - claim.min_position;
   std::optional<BiasCall> right;
-  for (const BiasCall& wanted : {BiasCall{40, 200}, BiasCall{1, 200}, BiasCall{200, 40}, BiasCall{64, 64}}) {
+  // The last are asked for places far away.
+  for (const BiasCall& wanted : {BiasCall{40, 200}, BiasCall{1, 200}, BiasCall{200, 40}, BiasCall{64, 64},
+                                 BiasCall{2, 301}, BiasCall{1, 5201}, BiasCall{5201, 1}}) {
     const BiasCall call{std::min(wanted.queries, room), std::min(wanted.keys, room)};
-    const std::vector<BiasCell> cells = asked_cells(session, claim, call);
+    const AskedBias asked(session, claim, call);
+    const std::vector<BiasCell> cells = asked.cells({});
     if (std::ranges::all_of(cells, &BiasCell::is_right)) {
       right = right ? right : call;
       continue;
     }
-    for (const std::string& part : {
-             parted_by(cells, "head", "heads", [](const BiasCell& cell) { return cell.head; }),
-             parted_by(cells, "query", "queries", [](const BiasCell& cell) { return cell.query; }),
-             parted_by(cells, "key", "keys", [](const BiasCell& cell) { return cell.key; }),
-             parted_by(cells, "key - query =", "distances key - query",
-                       [](const BiasCell& cell) { return cell.key - cell.query; }),
-         }) {
-      if (!part.empty()) return fmt::format("in a call of {}, {} a wrong bias", call_text(call), part);
+    if (std::string words = asked.named(); !words.empty()) {
+      if (!right) return words;
+      return fmt::format("in a call of {} {}, and calls of {} are right", call_text(call), words, call_text(*right));
     }
+    const Parted parts[] = {
+        parted_by(cells, "head", "heads", [](const BiasCell& cell) { return cell.head; }),
+        parted_by(cells, "query", "queries", [](const BiasCell& cell) { return cell.query; }),
+        parted_by(cells, "key", "keys", [](const BiasCell& cell) { return cell.key; }),
+        parted_by(cells, "key - query =", "distances key - query",
+                  [&](const BiasCell& cell) { return cell.key - cell.query - first_query(call); }),
+    };
+    // The fewest say the most.
+    if (const Parted& part = *std::ranges::min_element(parts, {}, &Parted::count); !part.words.empty())
+      return fmt::format("in a call of {}, {} a wrong bias", call_text(call), part.words);
+    if (const std::string one = one_cell(cells); !one.empty())
+      return fmt::format("in a call of {}, {} has a wrong bias", call_text(call), one);
     return right ? fmt::format("calls of {} are wrong, those of {} are right", call_text(call), call_text(*right)) : "";
   }
   return {};

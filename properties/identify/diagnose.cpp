@@ -155,28 +155,31 @@ bool is_off_early(const Subject& subject, const Spec& claim) {
 void name_class(Diagnosis& diagnosis, AccuracyClass claimed, AccuracyClass found) {
   std::string& words = diagnosis.differences.front().words;
   if (diagnosis.is_verified) {
-    words =
-        fmt::format("what is claimed, but its arithmetic is that of {}, not of {}", name_of(found), name_of(claimed));
+    words = fmt::format("the formula is the claimed one, computed less exactly: {} measured, {} claimed",
+                        name_of(found), name_of(claimed));
     return;
   }
-  words = fmt::format("what is claimed, but its arithmetic is less exact than {} allows", name_of(claimed));
+  words = fmt::format("the formula is the claimed one, computed less exactly than {} allows", name_of(claimed));
   diagnosis.spec_json.clear();
 }
 
 // Whether a field is what pairs and channels show by themselves, their places, lengths and what position 0 is turned
 // to, and no parameter that was fitted to some of the answers.
-bool is_seen_directly(const DiagnosedDifference& difference) {
+bool is_seen_directly(const Spec& claim, const DiagnosedDifference& difference) {
+  // Scores show products of queries' and keys' alone.
+  if (is_of<Attention>(claim)) return false;
   return difference.stage == DiagnosedStage::rotation || difference.stage == DiagnosedStage::table ||
          difference.stage == DiagnosedStage::position;
 }
 
 // Of a claim that a second audit refutes, and one of the answers to the first claim; the first `of_fields` differences
 // are of its fields.
-void keep_what_was_seen(Diagnosis& diagnosis, std::size_t of_fields) {
+void keep_what_was_seen(const Spec& claim, Diagnosis& diagnosis, std::size_t of_fields) {
   diagnosis.spec_json.clear();
   const auto first = diagnosis.differences.begin();
   const auto last = first + static_cast<std::ptrdiff_t>(of_fields);
-  diagnosis.differences.erase(std::remove_if(first, last, std::not_fn(is_seen_directly)), last);
+  diagnosis.differences.erase(
+      std::remove_if(first, last, [&](const auto& one) { return !is_seen_directly(claim, one); }), last);
 }
 
 // What differs by the name that was found, and whether no more is known of it than that something does.
@@ -209,8 +212,11 @@ Told told_by_name(const Subject& subject, const Spec& claim, const Identificatio
     if (is_16_bit_class(found.spec->accuracy) && !is_off_early(subject, claim)) return told;
     diagnosis.differences.push_back({"", "", DiagnosedStage::arithmetic});
   }
-  // Another evaluation is tried where the claimed one does not hold, and kept where it does.
-  if (found.spec && found.spec->evaluation != claim.evaluation)
+  // Another evaluation is fitted to answers, and says nothing where a fault is behind them. Below it is kept where a
+  // second audit held.
+  const bool has_other_evaluation = found.spec && found.faults.empty() && found.spec->evaluation != claim.evaluation;
+  const std::size_t before_evaluation = diagnosis.differences.size();
+  if (has_other_evaluation)
     diagnosis.differences.push_back(
         {evaluation_words(claim, *found.spec), "",
          found.spec->evaluation == Evaluation::table ? DiagnosedStage::table : DiagnosedStage::rounding});
@@ -220,13 +226,16 @@ Told told_by_name(const Subject& subject, const Spec& claim, const Identificatio
     const ShortAudit second = audited(subject, *found.spec);
     diagnosis.is_verified = second.holds;
     diagnosis.of_bound = second.of_bound;
+    if (has_other_evaluation && !second.holds)
+      diagnosis.differences.erase(diagnosis.differences.begin() + static_cast<std::ptrdiff_t>(before_evaluation));
+    if (diagnosis.differences.empty()) return {};
   }
   if (diagnosis.differences.front().words.empty()) {
     name_class(diagnosis, claim.accuracy, found.spec->accuracy);
     told.is_vague = !diagnosis.is_verified;
   } else if (!diagnosis.spec_json.empty() && !diagnosis.is_verified &&
              !audited(OpenedUnder(subject, claim), *found.spec).holds) {
-    keep_what_was_seen(diagnosis, of_fields);
+    keep_what_was_seen(claim, diagnosis, of_fields);
   }
   return told;
 }

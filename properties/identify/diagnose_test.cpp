@@ -58,7 +58,7 @@ const std::vector<Named>& named() {
       {"rope-llama3-no-blend", "llama3's middle band is left unscaled"},
       {"sinusoidal-sign", "every sine has the other sign"},
       {"sinusoidal-one-frequency-wrong", "1 of 32 frequencies are not those asked for"},
-      {"rope-poor-reduction", "what is claimed, but its arithmetic is less exact than float32-angle allows"},
+      {"rope-poor-reduction", "the formula is the claimed one, computed less exactly than float32-angle allows"},
       {"learned-shifted", "rows are read 2 further on: position p has row p + 2"},
       {"rope-swapped-outputs", "the two members of a pair change places"},
       {"rope-wrong-stack", "channels are changed each by itself, not turned in pairs"},
@@ -92,6 +92,25 @@ const std::vector<Named>& named() {
       {"sinusoidal-wrapped", "positions wrap at 65536"},
       {"sinusoidal-local-index", "a token's place in the call is taken for its position"},
       {"sinusoidal-consecutive-positions", "positions are taken to be consecutive"},
+      {"attention-xpos-one-role", "keys are scaled as queries are"},
+      {"attention-xpos-keys-uncentred", "keys' scales count from position 0, and queries' from the claimed centre"},
+      {"attention-keys-from-64", "of 165 tokens keys from 64 on are not seen"},
+      {"attend-own-key-hidden", "of 165 tokens query 32 does not see key 32"},
+      {"softcap-after-bias", "the bias is added before the softcap, where the claim adds it after"},
+      {"softcap-clamps", "scores beyond the softcap are cut off, where the claim has its tanh"},
+      {"softcap-clamps-bfloat16", "scores beyond the softcap are cut off, where the claim has its tanh"},
+      {"softcap-left-out", "logit_softcap 0 measured, 2 claimed"},
+      {"attend-scores-to-64", "scores above 64 are 64"},
+      {"attend-rope-halved-bfloat16", "positions are halved, and rounded down"},
+      {"attend-rope-left-out-256-float16", "claims position rope, computes none"},
+      {"attend-scale-halved-bfloat16", "scores are halved: softmax_scale 0.0625 measured, 0.125 claimed"},
+      {"attention-dynamic-length-of-each-row",
+       "each batch row takes its own length, where the claim has the longest one's"},
+      {"attention-dynamic-length-of-first-row", "all batch rows take the first one's length"},
+      {"attention-longrope-rows-length-of-tokens", "the number of tokens is taken for the length"},
+      {"alibi-distance-256", "in a call of 2 queries and 301 keys, key - query = -256 has a wrong bias"},
+      {"alibi-key-5000", "in a call of 1 query and 5201 keys, key 5000 has a wrong bias"},
+      {"t5-distance-one", "query 1 with key 160 has a wrong bias"},
       {"alibi-naive-slopes", "claims slopes released, computes geometric"},
       {"alibi-released-undeclared", "claims slopes geometric, computes released"},
       {"alibi-sign", "the sign of the bias is reversed"},
@@ -255,10 +274,10 @@ TEST(Diagnose, SaysNothingFalse) {
     const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutant->spec));
     return diagnosis ? words_of(*diagnosis) : std::string();
   };
-  for (const char* name : {"attention-float16-weights", "attention-position-unasked", "attention-xpos-one-role",
-                           "xpos-scale-table-of-2048", "learned-row-32768", "table-one-value",
-                           "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size", "rope-bfloat16-two-ulps",
-                           "rope-repeats-copied", "sinusoidal-one-row-for-all", "sinusoidal-capacity-scaled"})
+  for (const char* name :
+       {"attention-float16-weights", "attention-position-unasked", "xpos-scale-table-of-2048", "learned-row-32768",
+        "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size", "rope-bfloat16-two-ulps",
+        "rope-repeats-copied", "sinusoidal-one-row-for-all", "sinusoidal-capacity-scaled"})
     EXPECT_EQ(said(name), "") << name;
   EXPECT_EQ(said("attention-first-batch-row"), "every batch row reads the keys and values of the first");
   EXPECT_EQ(said("attention-mask-off-by-one"),

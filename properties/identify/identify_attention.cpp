@@ -81,7 +81,7 @@ class AttentionIdentifier {
       : session_(session), claim_(claim), claimed_(encoding), attention_(encoding), probe_(session, claim, claimed_) {}
 
   Identification run() {
-    if (!take_answers() && !take_odd_mask() && !take_place(answers_.of_heads)) {
+    if (!take_answers() && !take_odd_mask() && !take_mask_of_long_call() && !take_place(answers_.of_heads)) {
       take_steps();
       const bool is_claim = found_.spec && to_json(*found_.spec) == to_json(claim_);
       if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_tokens);
@@ -116,8 +116,11 @@ class AttentionIdentifier {
         take_score();
         take_position();
       }
-      if (std::string words = turned_values(probe_, claim_, claimed_); !words.empty())
+      if (std::string words = turned_values(probe_, claim_, claimed_); !words.empty()) {
         found_.faults.push_back(std::move(words));
+        // Weights that are read from values which turn are not what they are.
+        attention_.position = claimed_.position;
+      }
       judge();
     }
   }
@@ -167,11 +170,31 @@ class AttentionIdentifier {
       const double one = weights[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
       return one != 0 && !std::isnan(one);
     };
-    std::string words = mask_words({claimed_.num_heads, tokens, sees}, claimed_);
+    return take_mask_words({claimed_.num_heads, tokens, sees});
+  }
+
+  bool take_mask_words(const SeenMask& mask) {
+    std::string words = mask_words(mask, claimed_);
     if (words.empty()) return false;
     found_.table.push_back(words);
     found_.faults.emplace_back(std::move(words));
     return true;
+  }
+
+  // Masks of more tokens than channels, of answers that are wrong, or whose 16 bits hide a few keys of many.
+  bool take_mask_of_long_call() {
+    // More than two tiles of 64, and no whole number of any; its calls are few of the 200 that there may be.
+    constexpr std::int64_t tokens = 165;
+    constexpr std::int64_t least_width = 8;
+    const bool may_be_wrong = answers_.are == AttentionAnswers::Are::wrong || is_16_bit(claim_.dtype);
+    if (!may_be_wrong || claimed_.head_dim < least_width ||
+        tokens > model_of(claim_)->most_tokens_from(model_of(claim_)->range().first))
+      return false;
+    const std::vector<bool> seen = probe_.seen_keys(tokens);
+    if (std::ranges::find(seen, true) == seen.end()) return false;
+    return take_mask_words({claimed_.num_heads, tokens, [&](std::int64_t head, std::int64_t query, std::int64_t key) {
+                              return seen[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
+                            }});
   }
 
   void take_mask() {
@@ -427,6 +450,11 @@ class AttentionIdentifier {
   void take_rotation() {
     const bool queries_turn = positions_enter(Role::query);
     const bool keys_turn = positions_enter(Role::key);
+    // Of scores of 16 bits that is no proof; attention_answers.cpp has told of it where it is so.
+    if (queries_turn != keys_turn && is_16_bit(claim_.dtype)) {
+      keep_claimed("scores differ little with positions");
+      return;
+    }
     if (queries_turn != keys_turn) {
       found_.faults.emplace_back(keys_turn ? "keys are turned by their positions, and queries are not"
                                            : "queries are turned by their positions, and keys are not");

@@ -11,6 +11,8 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/other_biases.hpp"
+#include "properties/identify/other_scores.hpp"
+#include "properties/identify/other_turnings.hpp"
 #include "properties/identify/tried_claims.hpp"
 #include "properties/model/attention_budget.hpp"
 
@@ -55,6 +57,7 @@ class OtherAttentions {
  public:
   OtherAttentions(const Spec& claim, const AttentionCase& request)
       : claim_(claim),
+        request_(request),
         claimed_(*held<Attention>(claim)),
         queries_(request.queries()),
         tokens_(request.tokens),
@@ -71,7 +74,9 @@ class OtherAttentions {
     add_scales();
     add_softmax();
     if (sees_positions(claimed_)) add_positions();
+    add_other_turnings(claim_, request_, list_);
     add_other_biases(claimed_, list_);
+    if (!is_step_ && !is_padded_) add_other_scores(claimed_, list_);
     add_queries();
     return std::move(list_);
   }
@@ -165,6 +170,8 @@ class OtherAttentions {
         {"scores are multiplied by the root of head_dim", std::sqrt(width)},
         {"scores are divided by the root of half of head_dim", std::sqrt(2 / width)},
         {"scores are divided by the root of twice head_dim", std::sqrt(0.5 / width)},
+        {"scores are halved", own / 2},
+        {"scores are doubled", 2 * own},
     };
     for (const Scale& scale : scales) {
       if (std::fabs(scale.value / own - 1) < 1e-9) continue;
@@ -348,6 +355,7 @@ class OtherAttentions {
   }
 
   Spec claim_;
+  const AttentionCase& request_;
   Attention claimed_;
   std::int64_t queries_;
   std::int64_t tokens_;

@@ -15,6 +15,7 @@ namespace sextant::identify {
 /// What weights are made of scores s_j, or s_ij of query i and key j, in softmax's place.
 enum class ScoresToWeights {
   softmax,
+  of_scores,            ///< the same, of scores that are made otherwise
   none,                 ///< s_j itself
   over_queries,         ///< e^s_ij by the sum over the queries that see key j
   by_count,             ///< e^s_j by the number of keys
@@ -30,6 +31,13 @@ struct OtherAttention {
   /// What is added to a score; empty where it is what the claim's position adds.
   std::function<QuickScoreTerm(ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight)> bias = {};
   ScoresToWeights weights = ScoresToWeights::softmax;
+  /// Of ScoresToWeights::of_scores: the score, of a scaled product and what is added to it. Neither moves it by more
+  /// than it moves itself.
+  std::function<double(double product, double bias)> score = {};
+  /// The place by which a vector is turned; empty where it is its own.
+  std::function<VectorPlace(VectorPlace place)> place = {};
+  /// The spec by which keys are turned; empty where it is that of queries.
+  std::function<void(Spec& spec)> of_keys = {};
   /// Whether `change` makes the spec that would hold.
   enum class Says { fault, claim } says = Says::fault;
 };

@@ -54,7 +54,7 @@ PlainScores::Vector PlainScores::vector(const Tensor& tensor, std::int64_t row, 
   return made;
 }
 
-KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key) const {
+KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key, const OtherAttention& other) const {
   const std::int64_t kv = kv_head(encoding_, place.head);
   const Vector q =
       vector(request_.q, (place.batch * encoding_.num_heads + place.head) * request_.queries() + place.token,
@@ -68,27 +68,36 @@ KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key)
     parts.products += q.sizes[c] * k.sizes[c] * arithmetic_.scale;
     parts.rotation += (q.errors[c] * k.sizes[c] + (q.sizes[c] + q.errors[c]) * k.errors[c]) * arithmetic_.scale;
   }
-  double score = sum * score_scale(encoding_);
+  const double product = sum * score_scale(encoding_);
+  double added = 0;
   if (bias_ != nullptr) {
     const std::int64_t there = request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + key)];
     const QuickScoreTerm term = bias_->quickly({request_.query_position(place.batch, place.token), there, place.head},
                                                request_.weight ? &*request_.weight : nullptr);
-    score += static_cast<double>(term.value);
+    added = static_cast<double>(term.value);
     parts.bias = std::fabs(static_cast<double>(term.value)) + term.error;
     parts.roundings = term.roundings;
   }
+  const double score = other.score ? other.score(product, added) : product + added;
   return {score, score_error(arithmetic_, parts), score_size(arithmetic_, parts)};
 }
 
-QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, ScoresToWeights weights) {
+QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const OtherAttention& other) {
+  const ScoresToWeights weights = other.weights;
   const auto width = static_cast<std::size_t>(encoding_.head_dim);
   QuickAttentionRow made{std::vector<long double>(width), std::vector<double>(width, 0.0),
                          std::vector<double>(width, 0.0), false};
   const KeyRange seen = request_.seen_by(encoding_, place.batch, place.token);
   const auto count = static_cast<double>(seen.count());
   std::vector<KeyScore> scores;
-  for (std::int64_t key = seen.first; key < seen.end; ++key) scores.push_back(score(place, key));
+  for (std::int64_t key = seen.first; key < seen.end; ++key) scores.push_back(score(place, key, other));
   const double greatest = std::ranges::max_element(scores, {}, &KeyScore::value)->value;
+  double sum_of_all = 0;
+  double worst_of_all = 0;
+  for (const KeyScore& one : scores) {
+    sum_of_all += std::exp(one.value - greatest);
+    worst_of_all = std::max(worst_of_all, one.error);
+  }
   // Sums of n terms are off by gamma(n a), an exponential by a few roundings, as attention_budget.cpp has them.
   const double of_sums = gamma((2 * count + static_cast<double>(request_.queries())) * arithmetic_.a +
                                (4 + 2 * arithmetic_.libm) * arithmetic_.u);
@@ -101,13 +110,16 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, ScoresToWe
       double worst = own.error;
       for (std::int64_t query = 0; query < request_.queries(); ++query) {
         if (!request_.seen_by(encoding_, place.batch, query).contains(key)) continue;
-        const KeyScore other = score({place.batch, place.head, query}, key);
-        sum += std::exp(other.value);
-        worst = std::max(worst, other.error);
+        const KeyScore one = score({place.batch, place.head, query}, key, other);
+        sum += std::exp(one.value);
+        worst = std::max(worst, one.error);
       }
       weight = std::exp(own.value) / sum;
       // e^(s + e) / (sum e^(s' - e')) is at most e^(e + e') times as much.
       error = weight * std::expm1(own.error + worst);
+    } else if (weights == ScoresToWeights::of_scores) {
+      weight = std::exp(own.value - greatest) / sum_of_all;
+      error = weight * std::expm1(own.error + worst_of_all + 2 * arithmetic_.u * std::fabs(own.value - greatest));
     } else if (weights != ScoresToWeights::none) {
       const double less = weights == ScoresToWeights::by_count_of_greatest ? greatest : 0;
       weight = std::exp(own.value - less) / count;

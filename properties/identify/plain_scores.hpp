@@ -11,13 +11,13 @@
 
 namespace sextant::identify {
 
-/// Attention whose weights are no softmax over keys, in double, of a case that outlives it; without sinks, softcap and
-/// queries' scales.
+/// Attention whose weights are no softmax over keys, or one of other scores, in double, of a case that outlives it;
+/// without sinks, a softcap of its own and queries' scales.
 class PlainScores {
  public:
   PlainScores(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias);
 
-  QuickAttentionRow row(const AttentionPlaceOfHead& place, ScoresToWeights weights);
+  QuickAttentionRow row(const AttentionPlaceOfHead& place, const OtherAttention& other);
 
  private:
   // A vector as the position leaves it, and what an implementation's channels may be off by.
@@ -28,7 +28,7 @@ class PlainScores {
   };
 
   Vector vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place) const;
-  KeyScore score(const AttentionPlaceOfHead& place, std::int64_t key) const;
+  KeyScore score(const AttentionPlaceOfHead& place, std::int64_t key, const OtherAttention& other) const;
 
   Spec spec_;
   Attention encoding_;
