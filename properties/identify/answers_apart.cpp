@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/spec/of.hpp"
 #include "properties/gen/position.hpp"
@@ -58,6 +60,9 @@ std::optional<double> apart(const Tensor& one, const Tensor& other, Dtype dtype)
   return most;
 }
 
+constexpr auto depends_on_calls =
+    "answers depend on the calls before, or on the session: the same question has another answer elsewhere";
+
 std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& claim) {
   const auto model = model_of(claim);
   const gen::PositionRange range = model->range();
@@ -100,14 +105,81 @@ std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& clai
   const bool is_changed = apart(first, answered(near_call), claim.dtype).has_value();
   const auto fresh = subject.open(claim);
   if (is_changed || apart(later, model->ask(*fresh, far_call), claim.dtype))
-    return DiagnosedDifference{
-        "answers depend on the calls before, or on the session: the same question has another "
-        "answer elsewhere",
-        "P4", DiagnosedStage::position};
+    return DiagnosedDifference{depends_on_calls, "P4", DiagnosedStage::position};
   return std::nullopt;
 }
 
+// Calls that a cache under a poor key takes for each other: of the same tokens elsewhere, of another weight at the same
+// positions, a step further on, of other extents, and grids that begin and end alike.
+std::vector<Call> calls_mistaken(const EncodingModel& model) {
+  const gen::PositionRange range = model.range();
+  const std::int64_t near = gen::simplest_position(range);
+  const auto from = [&](std::int64_t position) {
+    return Question{.position = std::clamp(position, range.first, std::max(range.first, range.last - tokens_asked)),
+                    .tokens = tokens_asked,
+                    .heads = 2,
+                    .fill = 7};
+  };
+  std::vector<Question> questions{from(near), from(range.last), from(near + 1), from(near + 100), from(near)};
+  questions[4].fill = 8;
+  for (const std::int64_t position : {near, near + 1}) {
+    Question& one = questions.emplace_back(from(position));
+    one.tokens = 1;
+  }
+  Question& several = questions.emplace_back(from(near));
+  several.tokens = 5;
+  several.batch = 3;
+  constexpr std::int64_t long_call = 5000;
+  const Operation operation = operation_of(model.spec().encoding);
+  const bool is_of_rows = operation == Operation::encode || operation == Operation::rotate;
+  // Of biases and attention it has squares of that.
+  if (is_of_rows) questions.emplace_back(from(near)).tokens = long_call;
+  questions.push_back(from(near + 1));
+  std::vector<Call> calls;
+  for (const Question& question : questions) {
+    if (model.fits(question)) calls.push_back(model.call_of(question));
+  }
+  if (is_of_rows) {
+    // Positions that begin and end alike.
+    calls.push_back(model.call_of(from(near)));
+    Call other = calls.back();
+    constexpr auto row = static_cast<std::size_t>(tokens_asked);
+    for (std::size_t start = 0; start + row <= other.positions.size(); start += row)
+      std::swap(other.positions[start + 1], other.positions[start + 2]);
+    calls.push_back(std::move(other));
+  }
+  // A weight that begins alike.
+  if (Call other = model.call_of(from(near)); other.weight) {
+    for (std::int64_t i = 1; i < other.weight->elements(); ++i) other.weight->set(i, -other.weight->at(i));
+    calls.push_back(model.call_of(from(near)));
+    calls.push_back(std::move(other));
+  }
+  constexpr std::size_t most_grids = 4;
+  const std::size_t most_calls = calls.size() + most_grids;
+  for (const Question& question : model.questions_of_same_ends()) {
+    if (calls.size() == most_calls) break;
+    if (model.admits(question)) calls.push_back(model.accuracy_call(question));
+  }
+  return calls;
+}
+
 }  // namespace
+
+std::optional<DiagnosedDifference> dependent_answers(const Subject& subject, const Spec& claim) {
+  try {
+    const auto model = model_of(claim);
+    const auto kept = subject.open(claim);
+    for (const Call& call : calls_mistaken(*model)) {
+      const Tensor answer = model->ask(*kept, call);
+      const auto fresh = subject.open(claim);
+      if (apart(answer, model->ask(*fresh, call), claim.dtype))
+        return DiagnosedDifference{depends_on_calls, "P4", DiagnosedStage::position};
+    }
+    return std::nullopt;
+  } catch (const SubjectFailure&) {
+    return std::nullopt;
+  }
+}
 
 std::optional<DiagnosedDifference> unusable_answers(const Subject& subject, const Spec& claim) {
   try {

@@ -253,6 +253,10 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
   const Identification found = identify(subject, claim);
   Told told = told_by_name(subject, claim, found);
   if (told.diagnosis.differences.empty() || told.is_vague) {
+    if (auto difference = dependent_answers(subject, claim)) {
+      alone.differences.push_back(std::move(*difference));
+      return alone;
+    }
     if (auto place = wrong_places(subject, claim, clues)) {
       alone.differences.push_back(std::move(*place));
       return alone;

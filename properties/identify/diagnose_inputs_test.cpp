@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,6 +141,93 @@ TEST(DiagnosedInput, OfFourierFeaturesIsWithoutPi) {
   const auto diagnosis = diagnose(subject, claim);
   ASSERT_TRUE(diagnosis);
   EXPECT_EQ(words_of(*diagnosis), "claims angle_unit half_turn, computes radian");
+}
+
+constexpr auto weighted = R"({"encoding":"fourier","bands":16,"ladder":"weight","coordinates":"centres",
+    "extents":[64,48]})";
+
+Change of_weights(const std::function<double(const Tensor& weight, std::int64_t element)>& taken_from) {
+  return [taken_from](Tensors& inputs) {
+    const Tensor weight = inputs.at("weight");
+    for (std::int64_t i = 0; i < weight.elements(); ++i) inputs.at("weight").set(i, taken_from(weight, i));
+  };
+}
+
+TEST(DiagnosedInput, OfFourierFeaturesIsAnotherWeight) {
+  EXPECT_EQ(said(of_weights([](const Tensor& w, std::int64_t i) { return w.at(i % 16 * 2 + i / 16); }), weighted),
+            "the weight is read as [bands, axes], not as [axes, bands]");
+  EXPECT_EQ(said(of_weights([](const Tensor& w, std::int64_t i) { return w.at((i + 16) % 32); }), weighted),
+            "the weight's rows are read in reverse: the last axis has the first one's");
+  EXPECT_EQ(said(of_weights([](const Tensor& w, std::int64_t i) { return w.at(i % 16); }), weighted),
+            "the weight's first row stands for all axes");
+  EXPECT_EQ(
+      said(of_weights([](const Tensor& w, std::int64_t i) { return round_to(Dtype::bfloat16, w.at(i)); }), weighted),
+      "the weight is rounded to bfloat16");
+  EXPECT_EQ(said([](Tensors&) {}, weighted), "nothing");
+}
+
+// The answers of another claim of the same extents.
+std::string said_of(const std::string& computed, const std::string& claim) {
+  const FunctionSubject subject("another claim", [&](const Spec&) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> session = builtin_subject()->open(parse_spec(computed));
+    return [session](std::string_view operation, const Tensors& inputs) { return session->call(operation, inputs); };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(claim));
+  return diagnosis ? words_of(*diagnosis) : "nothing";
+}
+
+TEST(DiagnosedInput, OfFourierFeaturesIsACellsCorner) {
+  constexpr auto corners = R"({"encoding":"fourier","bands":16,"ladder":"weight","coordinates":"ends",
+      "extents":[65,49]})";
+  EXPECT_EQ(said_of(corners, weighted), "coordinates are those of cells' corners, 2p/e - 1, not of their centres");
+}
+
+TEST(DiagnosedInput, OfFourierFeaturesIsPiOfSixDigits) {
+  // Exponents from log2(3.14159) on.
+  constexpr auto rounded = R"({"encoding":"fourier","axes":3,"bands":8,"lowest":1.6514949108794348,
+      "highest":8.6514949108794348,"max_position":64})";
+  constexpr auto claim = R"({"encoding":"fourier","axes":3,"bands":8,"angle_unit":"half_turn","max_position":64})";
+  EXPECT_EQ(said_of(rounded, claim), "pi is taken for 3.14159");
+}
+
+TEST(DiagnosedInput, OfDigitsIsTheReflectedCode) {
+  const Change reflected = of_positions([](std::int64_t position, std::int64_t) { return position ^ (position >> 1); });
+  constexpr auto digits = R"({"encoding":"binary","dim":12})";
+  EXPECT_EQ(said(reflected, digits), "digits are those of the reflected code, p xor p / 2, not of p");
+  EXPECT_EQ(said([](Tensors&) {}, digits), "nothing");
+}
+
+TEST(DiagnosedInput, OfNumbersIsDividedByTheirCount) {
+  EXPECT_EQ(said_of(R"({"encoding":"integer","normalize":true,"max_position":4097})",
+                    R"({"encoding":"integer","normalize":true,"max_position":4096})"),
+            "positions are divided by 4096, not by the claim's last one, 4095");
+}
+
+TEST(DiagnosedInput, OfACodeIsTheCallsLastPosition) {
+  const Change last = [](Tensors& inputs) {
+    std::vector<std::int64_t> all = inputs.at("positions").integers();
+    std::ranges::fill(all, all.back());
+    inputs.insert_or_assign("positions", Tensor::of_integers(inputs.at("positions").shape, all));
+  };
+  EXPECT_EQ(said(last, R"({"encoding":"sinusoidal","dim":64})"), "every token of a call has the position of the last");
+}
+
+TEST(DiagnosedInput, OfACacheIsThatOfEarlierCalls) {
+  // The weight of a session's first call.
+  const FunctionSubject subject("kept", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> session = builtin_subject()->open(spec);
+    const auto first = std::make_shared<std::optional<Tensor>>();
+    return [session, first](std::string_view operation, const Tensors& inputs) {
+      Tensors changed = inputs;
+      if (!*first) *first = inputs.at("weight");
+      changed.insert_or_assign("weight", **first);
+      return session->call(operation, changed);
+    };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(weighted));
+  ASSERT_TRUE(diagnosis);
+  EXPECT_EQ(words_of(*diagnosis),
+            "answers depend on the calls before, or on the session: the same question has another answer elsewhere");
 }
 
 // Positions are [axes, batch, tokens].

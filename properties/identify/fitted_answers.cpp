@@ -35,7 +35,7 @@ std::vector<Question> questions_of(const EncodingModel& model) {
 }
 
 // Positions [axes, tokens].
-void renumber(std::vector<std::int64_t>& positions, std::int64_t axes, const AskedAnswers::Renumbered& renumbered) {
+void renumber(std::vector<std::int64_t>& positions, std::int64_t axes, const Renumbered& renumbered) {
   const std::size_t tokens = positions.size() / static_cast<std::size_t>(axes);
   std::vector<std::int64_t> place(static_cast<std::size_t>(axes));
   for (std::size_t token = 0; token < tokens; ++token) {
@@ -56,18 +56,21 @@ AskedAnswers::AskedAnswers(Session& session, const Spec& claim) : axes_(axes_of(
   }
 }
 
-std::optional<double> AskedAnswers::meet(const Spec& tried, const Renumbered& renumbered) const {
+std::optional<double> AskedAnswers::meet(const Spec& tried, const CallTaken& taken) const {
   const auto model = model_of(tried);
   if (model->not_judged()) return std::nullopt;
   const auto judge = model->judge();
   double worst = 0;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     Call call = calls_[i];
-    if (renumbered) {
-      renumber(call.positions, axes_, renumbered);
-      renumber(call.query_positions, axes_, renumbered);
+    if (taken.positions) {
+      renumber(call.positions, axes_, taken.positions);
+      renumber(call.query_positions, axes_, taken.positions);
     }
-    const Judgement judgement = judge->values(call, answers_[i]);
+    if (taken.weight && call.weight) call.weight = taken.weight(*call.weight);
+    const std::optional<Tensor> answer = taken.answer ? taken.answer(answers_[i]) : answers_[i];
+    if (!answer) return std::nullopt;
+    const Judgement judgement = judge->values(call, *answer);
     if (judgement.within != reference::Certainty::yes) return std::nullopt;
     worst = std::max(worst, judgement.deviation.of_bound);
   }

@@ -13,18 +13,26 @@
 
 namespace sextant::identify {
 
+/// What a token is taken to have for position on an axis, of its place on all of them; both count the claim's steps.
+using Renumbered = std::function<std::int64_t(std::int64_t axis, std::span<const std::int64_t> place)>;
+
+/// What of a call is taken for something else; what is empty, for itself.
+struct CallTaken {
+  Renumbered positions = {};
+  std::function<Tensor(const Tensor& weight)> weight = {};
+  /// The part of the answer, or its other order, that is judged; nothing where it is surely none.
+  std::function<std::optional<Tensor>(const Tensor& answer)> answer = {};
+};
+
 /// The answers to some of accuracy's questions, which are asked once, to be held against several claims.
 class AskedAnswers {
  public:
   /// Asks under a claim. @throws SubjectFailure, Interrupted.
   AskedAnswers(Session& session, const Spec& claim);
 
-  /// What a token is taken to have for position on an axis, of its place on all of them; both count the claim's steps.
-  using Renumbered = std::function<std::int64_t(std::int64_t axis, std::span<const std::int64_t> place)>;
-
-  /// The worst value against its bound where every one meets a valid claim of the same sizes, whose positions may be
-  /// taken for others; nothing where one does not, or no bound is known.
-  std::optional<double> meet(const Spec& tried, const Renumbered& renumbered = {}) const;
+  /// The worst value against its bound where every one meets a valid claim of the same axes; nothing where one does
+  /// not, or no bound is known.
+  std::optional<double> meet(const Spec& tried, const CallTaken& taken = {}) const;
 
   const std::vector<Question>& questions() const { return questions_; }
   const std::vector<Call>& calls() const { return calls_; }

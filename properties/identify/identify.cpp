@@ -14,7 +14,6 @@
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/identify_sinusoidal.hpp"
 #include "properties/identify/rounded_values.hpp"
-#include "properties/identify/tried_claims.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -40,27 +39,8 @@ struct OfEncoding {
   Identification operator()(const LogCoordinates& offsets) const {
     return identify_log_coordinates(session, probe, offsets);
   }
-  Identification operator()(const Integer& code) const { return of_numbers(code); }
-  Identification operator()(const Binary& code) const { return of_numbers(code); }
-
-  // Numbers and digits, which are normalized or not.
-  template <class Code>
-  Identification of_numbers(Code code) const {
-    Identification found;
-    const bool is_normalized = code.normalize;
-    code.normalize = !is_normalized;
-    Spec other = probe;
-    other.encoding = code;
-    if (const auto met = first_met(AskedAnswers(session, probe), probe, {{other, {}}})) {
-      found.spec = met->claim.spec;
-      found.of_bound = met->of_bound;
-      found.confidence = Confidence::high;
-    } else {
-      found.table.emplace_back("codes are neither the numbers nor the normalized ones");
-    }
-    found.calls = session.calls();
-    return found;
-  }
+  Identification operator()(const Integer& code) const { return identify_integer(session, probe, code); }
+  Identification operator()(const Binary& code) const { return identify_binary(session, probe, code); }
 };
 
 }  // namespace

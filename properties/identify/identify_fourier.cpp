@@ -1,5 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,18 +91,176 @@ std::vector<Fourier> other_frequencies(const Fourier& claimed) {
   return list;
 }
 
-// The claim at positions that lose their fraction, or are rounded to a narrow format.
-struct OtherPositions {
-  const char* words;
-  double (*taken_for)(double position);
-};
-constexpr OtherPositions other_positions[] = {
-    {"positions are rounded down to whole numbers", [](double p) { return std::floor(p); }},
-    {"positions are cut off to whole numbers", [](double p) { return std::trunc(p); }},
-    {"positions are rounded to whole numbers", [](double p) { return std::nearbyint(p); }},
-    {"positions are rounded to float16", [](double p) { return round_to(Dtype::float16, p); }},
-    {"positions are rounded to bfloat16", [](double p) { return round_to(Dtype::bfloat16, p); }},
-};
+Spec claim_with(const Spec& claim, const Fourier& features) {
+  Spec spec = claim;
+  spec.encoding = features;
+  return spec;
+}
+
+// The claim at positions that lose their fraction, or are rounded to a format.
+void add_positions(std::vector<OtherReading>& list, const Spec& claim, const Fourier& features) {
+  struct OtherPositions {
+    const char* words;
+    double (*taken_for)(double position);
+  };
+  constexpr OtherPositions other_positions[] = {
+      {"positions are rounded down to whole numbers", [](double p) { return std::floor(p); }},
+      {"positions are cut off to whole numbers", [](double p) { return std::trunc(p); }},
+      {"positions are rounded to whole numbers", [](double p) { return std::nearbyint(p); }},
+      {"positions are rounded to float32", [](double p) { return round_to(Dtype::float32, p); }},
+      {"positions are rounded to float16", [](double p) { return round_to(Dtype::float16, p); }},
+      {"positions are rounded to bfloat16", [](double p) { return round_to(Dtype::bfloat16, p); }},
+  };
+  for (const OtherPositions& other : other_positions) {
+    const auto taken_for = [step = features.positions.step, of = other.taken_for](std::int64_t axis,
+                                                                                  std::span<const std::int64_t> place) {
+      return static_cast<std::int64_t>(of(static_cast<double>(place[static_cast<std::size_t>(axis)]) * step) / step);
+    };
+    list.push_back({other.words, DiagnosedStage::position, claim, {.positions = taken_for}});
+  }
+}
+
+// With coordinates of cells' corners, 2p/e - 1, which are the ends of a grid of one cell more; and with those between 0
+// and 1, (c + 1)/2, which are the second half of a grid's of twice the cells.
+void add_coordinates(std::vector<OtherReading>& list, const Spec& claim, const Fourier& features) {
+  if (features.coordinates == FourierCoordinates::index) return;
+  Fourier corners = features;
+  corners.coordinates = FourierCoordinates::ends;
+  for (std::int64_t& extent : corners.extents) ++extent;
+  list.push_back({fmt::format("coordinates are those of cells' corners, 2p/e - 1, not of their {}",
+                              features.coordinates == FourierCoordinates::centres ? "centres" : "ends"),
+                  DiagnosedStage::position, claim_with(claim, corners)});
+  Fourier doubled = features;
+  const std::int64_t beside = features.coordinates == FourierCoordinates::ends ? 1 : 0;
+  for (std::int64_t& extent : doubled.extents) extent = 2 * (extent - beside) + beside;
+  const auto steps = static_cast<std::int64_t>(1 / features.positions.step);
+  list.push_back({"coordinates run from 0 to 1, not from -1 to 1",
+                  DiagnosedStage::position,
+                  claim_with(claim, doubled),
+                  {.positions = [extents = features.extents, beside, steps](std::int64_t axis,
+                                                                            std::span<const std::int64_t> place) {
+                    const auto at = static_cast<std::size_t>(axis);
+                    return place[at] + (extents[at] - beside) * steps;
+                  }}});
+}
+
+// With another weight than the one given, [axes, bands].
+void add_weights(std::vector<OtherReading>& list, const Spec& claim, const Fourier& features) {
+  if (!is_given(features)) return;
+  const auto add = [&](std::string words, const auto& taken_from) {
+    list.push_back({std::move(words), DiagnosedStage::frequency, claim, {.weight = [taken_from](const Tensor& weight) {
+                      Tensor other = weight;
+                      for (std::int64_t i = 0; i < weight.elements(); ++i) other.set(i, taken_from(weight, i));
+                      return other;
+                    }}});
+  };
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    add(fmt::format("the weight is rounded to {}", name_of(dtype)),
+        [dtype](const Tensor& weight, std::int64_t i) { return round_to(dtype, weight.at(i)); });
+  }
+  if (features.axes == 1) return;
+  add("the weight is read as [bands, axes], not as [axes, bands]", [](const Tensor& weight, std::int64_t i) {
+    const std::int64_t bands = weight.shape[1];
+    return weight.at(i % bands * weight.shape[0] + i / bands);
+  });
+  add("the weight's transpose is read as [axes, bands]", [](const Tensor& weight, std::int64_t i) {
+    const std::int64_t rows = weight.shape[0];
+    return weight.at(i % rows * weight.shape[1] + i / rows);
+  });
+  add("the weight's rows are read in reverse: the last axis has the first one's",
+      [](const Tensor& weight, std::int64_t i) {
+        const std::int64_t bands = weight.shape[1];
+        return weight.at((weight.shape[0] - 1 - i / bands) * bands + i % bands);
+      });
+  add("the weight's first row stands for all axes",
+      [](const Tensor& weight, std::int64_t i) { return weight.at(i % weight.shape[1]); });
+}
+
+// With pi of a few digits: angles in radians of frequencies times it.
+void add_pi(std::vector<OtherReading>& list, const Spec& claim, const Fourier& features) {
+  if (is_given(features) || features.angle_unit == AngleUnit::radian) return;
+  for (const auto& [text, pi] : {std::pair{"3.14", 3.14}, std::pair{"3.1416", 3.1416}, std::pair{"3.14159", 3.14159},
+                                 std::pair{"22/7", 22.0 / 7}}) {
+    Fourier tried = features;
+    const double unit = features.angle_unit == AngleUnit::turn ? 2 * pi : pi;
+    tried.angle_unit = AngleUnit::radian;
+    const auto times = [&](double end) {
+      return features.ladder == FrequencyLadder::linear ? end * unit : end + std::log2(unit);
+    };
+    tried.lowest = times(features.lowest);
+    tried.highest = times(features.highest);
+    list.push_back({fmt::format("pi is taken for {}", text), DiagnosedStage::frequency, claim_with(claim, tried)});
+  }
+}
+
+// Without the coordinates, where their channels are 0 at the row's end.
+void add_no_identity(std::vector<OtherReading>& list, const Spec& claim, const Fourier& features) {
+  if (features.identity == Identity::none) return;
+  Fourier tried = features;
+  tried.identity = Identity::none;
+  const auto filled = [all = width(features), left = width(tried)](const Tensor& answer) -> std::optional<Tensor> {
+    Tensor made = Tensor::zeros(answer.dtype, {answer.elements() / all, left});
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      if (i % all < left)
+        made.set(i / all * left + i % all, answer.at(i));
+      else if (answer.at(i) != 0)
+        return std::nullopt;
+    }
+    return made;
+  };
+  list.push_back({"the coordinates are left out of the row, whose end is 0",
+                  DiagnosedStage::table,
+                  claim_with(claim, tried),
+                  {.answer = filled}});
+}
+
+// Whether every band has a frequency of its own list: each is judged as a row of one band.
+bool have_band_frequencies(const AskedAnswers& asked, const Spec& claim, const Fourier& features,
+                           const std::function<double(double frequency)>& other) {
+  const bool is_linear = features.ladder == FrequencyLadder::linear;
+  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
+  for (std::int64_t band = 0; band < features.bands; ++band) {
+    const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
+    const double frequency = other(is_linear ? at : std::exp2(at));
+    Fourier one = features;
+    one.bands = 1;
+    one.identity = Identity::none;
+    one.lowest = one.highest = is_linear ? frequency : std::log2(frequency);
+    const auto of_band = [&](const Tensor& answer) {
+      Tensor made = Tensor::zeros(answer.dtype, {answer.shape[0], width(one)});
+      for (std::int64_t row = 0; row < answer.shape[0]; ++row) {
+        for (std::int64_t axis = 0; axis < features.axes; ++axis) {
+          const Channels from = channels_of(features, axis, band);
+          const Channels to = channels_of(one, axis, 0);
+          made.set(row * width(one) + to.first, answer.at(row * width(features) + from.first));
+          made.set(row * width(one) + to.second, answer.at(row * width(features) + from.second));
+        }
+      }
+      return std::optional(std::move(made));
+    };
+    const OtherReading formula{"", DiagnosedStage::frequency, claim_with(claim, one), {.answer = of_band}};
+    if (first_reading(asked, {formula}) == nullptr) return false;
+  }
+  return true;
+}
+
+const char* words_of_bands(const AskedAnswers& asked, const Spec& claim, const Fourier& features) {
+  if (is_given(features)) return nullptr;
+  struct OtherFrequencies {
+    const char* words;
+    double (*of)(double frequency);
+  };
+  constexpr OtherFrequencies list[] = {
+      {"exponents are rounded to whole numbers", [](double f) { return std::exp2(std::nearbyint(std::log2(f))); }},
+      {"exponents are rounded down to whole numbers", [](double f) { return std::exp2(std::floor(std::log2(f))); }},
+      {"frequencies are rounded to float16", [](double f) { return round_to(Dtype::float16, f); }},
+      {"frequencies are rounded to bfloat16", [](double f) { return round_to(Dtype::bfloat16, f); }},
+  };
+  for (const OtherFrequencies& tried : list) {
+    if (have_band_frequencies(asked, claim, features, tried.of)) return tried.words;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -122,17 +287,28 @@ Identification identify_fourier(CountedSession& session, const Spec& claim, cons
       found.faults.emplace_back(std::move(words), DiagnosedStage::position);
     }
   }
-  for (const OtherPositions& other : other_positions) {
-    if (found.spec) break;
-    const double step = features.positions.step;
-    const auto taken_for = [&](std::int64_t axis, std::span<const std::int64_t> place) {
-      const auto count = static_cast<double>(place[static_cast<std::size_t>(axis)]);
-      return static_cast<std::int64_t>(other.taken_for(count * step) / step);
-    };
-    if (!asked.meet(claim, taken_for)) continue;
+  const auto blame = [&](std::string words, DiagnosedStage stage) {
     found.spec = claim;
     found.confidence = Confidence::low;
-    found.faults.emplace_back(other.words, DiagnosedStage::position);
+    found.faults.emplace_back(std::move(words), stage);
+  };
+  if (!found.spec) {
+    std::vector<OtherReading> formulas;
+    for (auto* add : {&add_positions, &add_coordinates, &add_weights, &add_pi, &add_no_identity})
+      add(formulas, claim, features);
+    if (const OtherReading* one = first_reading(asked, formulas)) blame(one->words, one->stage);
+  }
+  if (!found.spec) {
+    if (const char* words = words_of_bands(asked, claim, features)) blame(words, DiagnosedStage::frequency);
+  }
+  // Else the claim in a laxer class.
+  if (!found.spec) {
+    const FittedAnswers fitted = fitted_answers(session, claim);
+    if (fitted.hold) {
+      found.spec = fitted.spec;
+      found.of_bound = fitted.of_bound;
+      found.confidence = Confidence::medium;
+    }
   }
   if (!found.spec) found.table.emplace_back("no unit, order or end of the features was found that the answers have");
   found.calls = session.calls();

@@ -10,6 +10,10 @@ namespace sextant::identify {
 Identification identify_learned(CountedSession& session, const Spec& claim, const Learned& table);
 Identification identify_window_bias(CountedSession& session, const Spec& claim, const WindowBias& bias);
 
+/// Whether numbers and digits are normalized, or by what else, and in which order digits stand. @throws likewise.
+Identification identify_integer(CountedSession& session, const Spec& claim, const Integer& code);
+Identification identify_binary(CountedSession& session, const Spec& claim, const Binary& code);
+
 /// Which of Fourier features' units, orders and ends the answers have, each tried alone. @throws likewise.
 Identification identify_fourier(CountedSession& session, const Spec& claim, const Fourier& features);
 

@@ -51,6 +51,7 @@ struct NdSeries {
   bool is_pinned = true;
   Range base;
   bool multiplies = false;  // by the claim's scales
+  bool lacks_turn = false;  // coordinates run up to 1
 };
 
 class SinusoidalNdIdentifier {
@@ -65,7 +66,10 @@ class SinusoidalNdIdentifier {
       tell_channels();
     } else if (take_offset()) {
       name_series();
-      if (!found_.spec) tell_frequencies();
+      if (!found_.spec) {
+        tell_frequencies();
+        tell_exponents();
+      }
     }
     found_.calls = session_.calls();
     return std::move(found_);
@@ -136,7 +140,10 @@ class SinusoidalNdIdentifier {
   bool find_layout() {
     std::vector<std::vector<std::int64_t>> shares{table_.channels};
     const std::int64_t equal = table_.dim / axes(table_) / 2 * 2;
+    // The last axis has the rest, or none has; or there are so many more that the row's end is cut off.
+    shares.emplace_back(table_.channels.size(), equal).back() += table_.dim / 2 * 2 - axes(table_) * equal;
     shares.emplace_back(table_.channels.size(), equal);
+    shares.emplace_back(table_.channels.size(), equal + 2);
     std::vector<std::int64_t> order = order_of_axes(table_);
     std::vector<std::vector<std::int64_t>> orders{order};
     std::ranges::sort(order);
@@ -196,7 +203,8 @@ class SinusoidalNdIdentifier {
   }
 
   bool take_offset() {
-    for (const std::int64_t offset : {table_.position_offset, std::int64_t{0}, std::int64_t{1}}) {
+    for (const std::int64_t offset :
+         {table_.position_offset, std::int64_t{0}, std::int64_t{1}, 2 * table_.position_offset}) {
       if (!starts_at(offset)) continue;
       layout_.position_offset = offset;
       if (offset != 0) found_.seen.push_back(fmt::format("coordinate 0 is encoded as {}", offset));
@@ -220,6 +228,7 @@ class SinusoidalNdIdentifier {
       units.push_back({1 / first.high, 1 / first.low});
     }
     series.table.coordinates = Coordinates::index;
+    series.table.epsilon = 0;
     series.table.scales.clear();
     const auto all_hold = [&](auto unit_of) {
       for (std::size_t axis = 0; axis < units.size(); ++axis) {
@@ -247,11 +256,22 @@ class SinusoidalNdIdentifier {
     }
     if (!epsilons.is_empty()) {
       series.table.coordinates = Coordinates::normalized;
+      series.table.epsilon = table_.epsilon;
       if (!epsilons.holds(series.table.epsilon))
         series.table.epsilon = epsilons.holds(0) ? 0 : epsilons.holds(1e-6) ? 1e-6 : roundest_in(epsilons).value;
       series.digits += 1;
       series.is_pinned = epsilons.high - epsilons.low < 1e-3;
       return series.table.epsilon >= 0;
+    }
+    // A claim's normalized coordinates that are divided by their last one, and multiplied by no turn.
+    const auto last_of = [&](std::size_t axis) {
+      return static_cast<double>(table_.extents[axis] - 1 + layout_.position_offset) + table_.epsilon;
+    };
+    if (table_.coordinates == Coordinates::normalized && all_hold(last_of)) {
+      for (std::size_t axis = 0; axis < units.size(); ++axis) series.table.scales.push_back(last_of(axis));
+      series.lacks_turn = true;
+      series.digits += 1;
+      return true;
     }
     for (const Range& unit : units) {
       const RoundNumber scale = roundest_in(unit);
@@ -328,6 +348,11 @@ class SinusoidalNdIdentifier {
     if (best.multiplies && to_json(rest) == to_json(claim_))
       found_.convention.emplace_back("coordinates are multiplied by their scales, where the claim divides by them",
                                      DiagnosedStage::position);
+    as_claimed.coordinates = table_.coordinates;
+    as_claimed.epsilon = table_.epsilon;
+    rest.encoding = as_claimed;
+    if (best.lacks_turn && to_json(rest) == to_json(claim_))
+      found_.convention.emplace_back("normalized coordinates run up to 1, not to 2 pi", DiagnosedStage::position);
     for (const NdSeries& other : all) {
       if (other.table.denominator == best.table.denominator || other.format != best.format ||
           other.digits > best.digits + 3)
@@ -343,6 +368,23 @@ class SinusoidalNdIdentifier {
     found_.confidence = !found_.faults.empty()                   ? Confidence::low
                         : best.is_pinned && found_.equal.empty() ? Confidence::high
                                                                  : Confidence::medium;
+  }
+
+  // Of the claim's own base and coordinates.
+  void tell_exponents() {
+    constexpr double angles_exactly = 0x1p-20;
+    for (std::int64_t axis = 0; axis < axes(layout_); ++axis) {
+      const auto& turns = turns_[static_cast<std::size_t>(axis)];
+      const CountUnit unit = unit_of_axis(table_, axis);
+      const double of_count = (unit.of == CountUnit::Of::turn ? 2 * std::numbers::pi : 1) / (unit.whole + unit.part);
+      for (std::size_t i = 0; i < turns.size(); ++i) {
+        const double power = -2 * static_cast<double>(i) / static_cast<double>(table_.dim);
+        const double expected = of_count * std::pow(table_.base, power);
+        if (!(std::fabs(turns[i].radians - expected) <= turns[i].uncertainty + angles_exactly * expected)) return;
+      }
+    }
+    found_.faults.emplace_back("exponents are divided by the row's width, not by each axis' own",
+                               DiagnosedStage::frequency);
   }
 
   void tell_frequencies() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,8 @@ std::optional<DiagnosedDifference> rearranged_answers(const Subject& subject, co
   const gen::PositionRange range = model->range();
   if (model->not_judged() || range.last - range.first < 8) return std::nullopt;
   const bool turns = operation == Operation::rotate;
-  const CallExtents extents = turns ? CallExtents{2, 5, 3} : CallExtents{1, 5, 1};
+  constexpr std::size_t tokens_asked = 5;
+  const CallExtents extents = turns ? CallExtents{2, tokens_asked, 3} : CallExtents{1, tokens_asked, 1};
   const auto session = subject.open(claim);
   const auto judge = model->judge();
   std::vector<Call> calls;
@@ -115,6 +117,35 @@ std::optional<DiagnosedDifference> rearranged_answers(const Subject& subject, co
     for (std::size_t i = 0; i < calls.size() && holds; ++i)
       holds = judge->values(calls[i], in_order(order, extents, answers[i])).within == reference::Certainty::yes;
     if (holds) return DiagnosedDifference{order.words, "", DiagnosedStage::other};
+  }
+  // Fractions of one whole position may have one code, which is another defect.
+  if (position_grid_of(claim.encoding).step != 1) return std::nullopt;
+  struct AlikePosition {
+    const char* words;
+    std::int64_t (*taken)(std::span<const std::int64_t> row, std::size_t place);
+  };
+  constexpr AlikePosition alike_positions[] = {
+      {"every token of a call has the position of the last",
+       [](std::span<const std::int64_t> row, std::size_t) { return row.back(); }},
+      {"every token of a call has the position of the first",
+       [](std::span<const std::int64_t> row, std::size_t) { return row.front(); }},
+      {"every token of a call has the position of the last, counted on from its own",
+       [](std::span<const std::int64_t> row, std::size_t place) {
+         return row[place] + std::ssize(row) - 1 - static_cast<std::int64_t>(place);
+       }},
+  };
+  for (const AlikePosition& alike : alike_positions) {
+    bool holds = true;
+    for (std::size_t i = 0; i < calls.size() && holds; ++i) {
+      Call other = calls[i];
+      for (std::size_t at = 0; at < other.positions.size(); ++at) {
+        const std::size_t place = at % tokens_asked;
+        other.positions[at] = alike.taken(std::span(calls[i].positions).subspan(at - place, tokens_asked), place);
+        holds = holds && other.positions[at] <= range.last;
+      }
+      holds = holds && judge->values(other, answers[i]).within == reference::Certainty::yes;
+    }
+    if (holds) return DiagnosedDifference{alike.words, "", DiagnosedStage::position};
   }
   return std::nullopt;
 }

@@ -23,7 +23,7 @@ bool is_valid(const Spec& spec) {
 
 struct OtherPlace {
   std::string words;
-  AskedAnswers::Renumbered taken_for;
+  Renumbered taken_for;
 };
 
 std::vector<OtherPlace> places_tried(const Spec& claim) {
@@ -60,10 +60,16 @@ std::optional<MetClaim> first_met(const AskedAnswers& asked, const Spec& claim, 
   return std::nullopt;
 }
 
+const OtherReading* first_reading(const AskedAnswers& asked, const std::vector<OtherReading>& list) {
+  const auto found = std::ranges::find_if(
+      list, [&](const OtherReading& one) { return is_valid(one.spec) && asked.meet(one.spec, one.taken).has_value(); });
+  return found == list.end() ? nullptr : &*found;
+}
+
 std::string other_places(const AskedAnswers& asked, const Spec& claim) {
   if (asked.meet(claim)) return {};
   for (const OtherPlace& other : places_tried(claim)) {
-    if (asked.meet(claim, other.taken_for)) return other.words;
+    if (asked.meet(claim, {.positions = other.taken_for})) return other.words;
   }
   return {};
 }
@@ -85,7 +91,7 @@ std::string exchanged_axes(const AskedAnswers& asked, const Spec& claim) {
     const auto taken_for = [&](std::int64_t axis, std::span<const std::int64_t> place) {
       return place[static_cast<std::size_t>(order[static_cast<std::size_t>(axis)])];
     };
-    if (asked.meet(claim, taken_for)) return "positions of axes change places: " + order_text(order);
+    if (asked.meet(claim, {.positions = taken_for})) return "positions of axes change places: " + order_text(order);
   }
   return {};
 }

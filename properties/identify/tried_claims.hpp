@@ -26,6 +26,18 @@ struct MetClaim {
 /// where none is met.
 std::optional<MetClaim> first_met(const AskedAnswers& asked, const Spec& claim, std::vector<TriedClaim> list);
 
+/// What a subject computes that no spec says, as a claim of the same axes about calls and answers that are taken for
+/// others.
+struct OtherReading {
+  std::string words;
+  DiagnosedStage stage = DiagnosedStage::other;
+  Spec spec;
+  CallTaken taken = {};
+};
+
+/// The first of `list` that every answer meets; those that are no valid spec are passed over. Nothing where none is.
+const OtherReading* first_reading(const AskedAnswers& asked, const std::vector<OtherReading>& list);
+
 /// What tokens' places are taken for, in words, where every answer to a claim is right of those: "all axes have the
 /// positions of the first". Empty where answers are right of the places as given, or of none that is tried.
 std::string other_places(const AskedAnswers& asked, const Spec& claim);
