@@ -111,6 +111,10 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
   if (const auto* llama3 = std::get_if<Llama3Scaling>(&claim.rope_scaling)) {
     if (auto words = other_blend(turns, claim, *llama3)) return words;
   }
+  // A step that phases leave at once is that of a few positions, which may be turned as others.
+  constexpr std::int64_t few = 64;
+  if (std::ranges::any_of(turns, [](const MeasuredTurn& turn) { return turn.departs && *turn.departs <= few; }))
+    return std::nullopt;
   const double ratio = roundest_in({turns.front().radians / claimed.front() * (1 - 0x1p-20),
                                     turns.front().radians / claimed.front() * (1 + 0x1p-20)})
                            .value;

@@ -1,5 +1,5 @@
-// Turns a run of pairs of one head by the kernel itself, for one Highway target. Included inside HWY_NAMESPACE by a file
-// that is compiled once per target.
+// Turns a run of pairs of one head by the kernel itself, for one Highway target. Included inside HWY_NAMESPACE by a
+// file that is compiled once per target.
 //
 //   1. Whole vectors of pairs are loaded, turned whatever they hold, and stored.
 //   2. Pairs beyond the last whole vector go through memory of our own, filled up with copies of the last.
