@@ -76,6 +76,24 @@ std::string said(const Arithmetic& with, const std::string& spec = R"({"encoding
 double bfloat16(double value) { return round_to(Dtype::bfloat16, value); }
 double float16(double value) { return round_to(Dtype::float16, value); }
 
+// Which tokens, positions and rows are wrong is told by what was judged (wrong_places_test.cpp), which is not given here.
+TEST(DiagnosedDefect, IsNoFrequencyWhereAFewPositionsAreOthers) {
+  Arithmetic with;
+  with.position = [](const Place& place) { return static_cast<double>(place.given() + place.token() % 2); };
+  EXPECT_EQ(said(with), "nothing");
+  with.position = [](const Place& place) { return place.given() == 1 ? 2.0 : static_cast<double>(place.given()); };
+  EXPECT_EQ(said(with), "nothing");
+}
+
+TEST(DiagnosedDefect, IsNoHeadWhereItIsWrongInSomeRowsAlone) {
+  Arithmetic with;
+  with.position = [](const Place& place) {
+    const bool is_it = place.vector % place.heads == 3 && place.token() >= place.tokens;
+    return is_it ? 0.0 : static_cast<double>(place.given());
+  };
+  EXPECT_EQ(said(with), "nothing");
+}
+
 TEST(DiagnosedDefect, CountsPositionsFromTheCallsStart) {
   Arithmetic with;
   with.position = [](const Place& place) { return static_cast<double>(place.given() - place.row_start()); };

@@ -250,6 +250,10 @@ class AlibiIdentifier {
       claimed.push_back(truth.slope(head, reference::first_precision).upper());
     const std::vector<double> claimed_slopes = claimed;
     const auto is_near = [&](double a, double b) { return std::fabs(a - b) <= 4 * roundoff() * std::fabs(b); };
+    if (std::ranges::all_of(slopes_, [](double slope) { return slope == 0; })) {
+      found_.faults.emplace_back("no key has a bias in a call of one query");
+      return;
+    }
     const double ratio = slopes_.front() / claimed.front();
     std::vector<double> scaled = claimed;
     for (double& slope : scaled) slope *= ratio;

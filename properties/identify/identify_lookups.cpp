@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -131,7 +132,14 @@ std::string words_of_row(const Tensor& answer, std::int64_t odd, std::span<const
           position, [&](std::int64_t channel) { return dim - 1 - channel; }, 1))
     return "the channels of a row are in reverse order";
   const double factor = answer.at(odd * dim) / weight.at(position * dim);
-  if (is_row(position, same, factor)) return fmt::format("values are {:g} times the table's", factor);
+  if (is_row(position, same, factor)) {
+    // Other rows may be the table's own: padding's, say, is all zeros.
+    if (std::ranges::none_of(std::views::iota(std::size_t{0}, rows.size()),
+                             [&](std::size_t i) { return rows[i] == positions[i]; }))
+      return fmt::format("values are {:g} times the table's", factor);
+    return factor == 0 ? fmt::format("position {} is encoded as zeros", position)
+                       : fmt::format("position {} has {:g} times its row of the table", position, factor);
+  }
   return fmt::format("position {} has no row of the table", position);
 }
 

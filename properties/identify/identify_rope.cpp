@@ -211,14 +211,19 @@ class RopeIdentifier {
     if (is_still) return {};
     if (is_of_head) return "rotates over heads instead of tokens";
     if (is_of_batch) return "rotates over batch rows instead of tokens";
-    // Low positions alone were asked in calls of one.
     Tensor one = Tensor::zeros(claim_.dtype, {1, 1, 1, width});
     for (std::int64_t i = 0; i < width; ++i) one.set(i, 1);
-    const Tensor far = rotate(session_, claim_, one, std::vector<std::int64_t>{last});
-    for (std::int64_t i = 0; i < width; ++i) {
-      if (far.at(i) != one.at(i))
-        return fmt::format("low positions are not rotated, and {} is", position_grid_of(claim_.encoding).text(last));
-    }
+    const auto turns_alone = [&](std::int64_t position) {
+      const Tensor turned = rotate(session_, claim_, one, std::vector<std::int64_t>{position});
+      for (std::int64_t i = 0; i < width; ++i) {
+        if (turned.at(i) != one.at(i)) return true;
+      }
+      return false;
+    };
+    if (turns_alone(positions.front())) return "a token is rotated in a call of its own, and in none of several";
+    // Low positions alone were asked in calls of one row and head.
+    if (turns_alone(last))
+      return fmt::format("low positions are not rotated, and {} is", position_grid_of(claim_.encoding).text(last));
     return "channels turn in a call of several batch rows and heads, and in none of one row and one head";
   }
 
