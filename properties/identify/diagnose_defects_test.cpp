@@ -76,7 +76,7 @@ std::string said(const Arithmetic& with, const std::string& spec = R"({"encoding
 double bfloat16(double value) { return round_to(Dtype::bfloat16, value); }
 double float16(double value) { return round_to(Dtype::float16, value); }
 
-// Which tokens, positions and rows are wrong is told by what was judged (wrong_places_test.cpp), which is not given here.
+// Which tokens, positions and rows are wrong is told by what was judged (wrong_places_test.cpp): nothing was here.
 TEST(DiagnosedDefect, IsNoFrequencyWhereAFewPositionsAreOthers) {
   Arithmetic with;
   with.position = [](const Place& place) { return static_cast<double>(place.given() + place.token() % 2); };
