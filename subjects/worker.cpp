@@ -1,3 +1,4 @@
+// Over 400 lines: one session, and the subjects that differ in how its process is begun.
 #include "subjects/worker.hpp"
 
 #include <fmt/format.h>

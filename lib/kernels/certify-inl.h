@@ -1,5 +1,6 @@
 // Rounding to the element types, and the certificate that a rounding is the correct one, for one Highway target:
-// included inside HWY_NAMESPACE by a file that is compiled once per target.
+// included inside HWY_NAMESPACE by a file that is compiled once per target. Over 400 lines, since each element type's
+// rounding, certificate and stores are used together.
 //
 // The certificate: rounding is monotone, so that if the ends of an interval round alike, every real inside it rounds to
 // that value. Equality is that of the bits, so that -0 and +0 differ, and NaN, whose bits are alike too, is left open.

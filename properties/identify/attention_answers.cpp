@@ -1,3 +1,4 @@
+// Over 400 lines: one comparison, and what it needs of a claim with one thing changed: its biases, turns and answers.
 #include "properties/identify/attention_answers.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: one program, from the list of mutants to the page that it prints.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
