@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "app/command.hpp"
 #include "app/vectors_files.hpp"
+#include "lib/kernels/targets.hpp"
 
 namespace sextant {
 namespace {
@@ -76,12 +78,29 @@ int run_vectors(const VectorsArguments& arguments) {
   return 0;
 }
 
+// The last bits of attention depend on the instruction set (lib/attention/attention.hpp). Those of plain C++ are the
+// same everywhere, as the bytes of one version are.
+void compute_in_plain_code() {
+  constexpr const char* variable = "SEXTANT_FORCE_TARGET";
+  if (std::getenv(variable) != nullptr) return;
+  for (const char* plain : {"SCALAR", "EMU128"}) {
+    setenv(variable, plain, 1);
+    try {
+      target_in_use();
+      return;
+    } catch (const TargetError&) {
+      unsetenv(variable);
+    }
+  }
+}
+
 }  // namespace
 
 Run add_vectors(CLI::App& app) {
   auto arguments = std::make_shared<VectorsArguments>();
   CLI::App* command =
       app.add_subcommand("vectors", "Write conformance vectors: calls and their right answers, for test-suites");
+  command->preparse_callback([](std::size_t) { compute_in_plain_code(); });
   command->add_option("--out", arguments->out, "The folder to write to")->required();
   std::vector<std::string> names;
   for (const VectorFormat& format : formats) names.emplace_back(format.name);

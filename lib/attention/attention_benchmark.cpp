@@ -15,6 +15,7 @@
 
 #include "lib/attention/attention.hpp"
 #include "lib/kernels/parallel.hpp"
+#include "lib/spec/of.hpp"
 
 // Attention beside the matrix products that it cannot do without: q k^T and weights v for each head, whole, by Eigen
 // alone, heads shared among threads, in float32 whatever the case. `of_eigen_product` is the rate of attention over
@@ -68,19 +69,20 @@ struct Case {
 };
 
 void attention_beside_products(benchmark::State& state, const Size& size, const Case& what) {
-  const DotProductAttention attention({.num_heads = size.heads,
-                                       .num_kv_heads = size.heads,
-                                       .head_dim = size.head_dim,
-                                       .position = what.position,
-                                       .window = what.window});
+  const Attention encoding{.num_heads = size.heads,
+                           .num_kv_heads = size.heads,
+                           .head_dim = size.head_dim,
+                           .position = what.position,
+                           .window = what.window};
+  const DotProductAttention attention(encoding);
   const Tensor q = uniform(size, what.dtype, 1);
   const Tensor k = uniform(size, what.dtype, 2);
   const Tensor v = uniform(size, what.dtype, 3);
   std::vector<std::int64_t> positions(what.position ? static_cast<std::size_t>(size.n) : 0);
   std::iota(positions.begin(), positions.end(), 0);
   Tensor weight;
-  if (what.position && std::holds_alternative<RelativeBias>(*what.position))
-    weight = Tensor::zeros(what.dtype, {std::get<RelativeBias>(*what.position).num_buckets, size.heads});
+  if (const auto* looked_up = carried<RelativeBias>(encoding))
+    weight = Tensor::zeros(what.dtype, {looked_up->num_buckets, size.heads});
   const AttentionInputs inputs{q, k, v, positions, weight.shape.empty() ? nullptr : &weight};
   double own = 0;
   double products = 0;

@@ -106,7 +106,7 @@ class OtherAttentions {
             };
             request.k = which.keys ? taken(request.k, own.num_heads) : as_claimed(request.k);
             request.v = which.values ? taken(request.v, own.num_heads) : as_claimed(request.v);
-            std::get<Attention>(spec.encoding).num_kv_heads = own.num_heads;
+            held<Attention>(spec)->num_kv_heads = own.num_heads;
           });
     }
   }
@@ -181,7 +181,7 @@ class OtherAttentions {
       OtherAttention other{
           .words = fmt::format("{}: softmax_scale {:.10g} measured, {:.10g} claimed", scale.words, scale.value, own),
           .says = OtherAttention::Says::claim};
-      other.change = [value](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).softmax_scale = value; };
+      other.change = [value](Spec& spec, AttentionCase&) { held<Attention>(spec)->softmax_scale = value; };
       list_.push_back(std::move(other));
     }
   }
@@ -190,7 +190,7 @@ class OtherAttentions {
     if (claimed_.sinks) {
       OtherAttention other{.words = "sinks are left out of softmax's sum", .says = OtherAttention::Says::claim};
       other.change = [](Spec& spec, AttentionCase& request) {
-        std::get<Attention>(spec.encoding).sinks = false;
+        held<Attention>(spec)->sinks = false;
         request.sinks.reset();
       };
       list_.push_back(std::move(other));
@@ -209,7 +209,7 @@ class OtherAttentions {
     }
     if (claimed_.query_scale) {
       OtherAttention other{.words = "queries are not scaled by their positions", .says = OtherAttention::Says::claim};
-      other.change = [](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).query_scale.reset(); };
+      other.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale.reset(); };
       list_.push_back(std::move(other));
     }
   }
@@ -270,10 +270,10 @@ class OtherAttentions {
     axial.axis_order = order;
     if (std::ranges::is_sorted(order)) axial.axis_order.clear();
     OtherAttention other{.words = "", .stage = DiagnosedStage::position, .says = OtherAttention::Says::claim};
-    other.change = [axial](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).position = axial; };
+    other.change = [axial](Spec& spec, AttentionCase&) { held<Attention>(spec)->position = axial; };
     try {
       Spec spec = claim_;
-      std::get<Attention>(spec.encoding).position = axial;
+      held<Attention>(spec)->position = axial;
       validate(spec);
     } catch (const SpecError&) {
       return;
@@ -350,7 +350,7 @@ class OtherAttentions {
       request.v = as_claimed(request.v);
       request.k = request.q;
       request.q = keys;
-      std::get<Attention>(spec.encoding).num_kv_heads = own.num_heads;
+      held<Attention>(spec)->num_kv_heads = own.num_heads;
     });
   }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "lib/spec/of.hpp"
+
 namespace sextant::identify {
 
 void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& list) {
@@ -18,7 +20,7 @@ void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& lis
   if (claimed.logit_softcap) {
     const double cap = *claimed.logit_softcap;
     OtherAttention uncapped{.words = "", .says = OtherAttention::Says::claim};
-    uncapped.change = [](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).logit_softcap.reset(); };
+    uncapped.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->logit_softcap.reset(); };
     list.push_back(std::move(uncapped));
     add("capped scores are not multiplied by the softcap",
         [cap](double product, double bias) { return std::tanh(product / cap) + bias; });

@@ -19,7 +19,7 @@ class OtherTurnings {
 
   void add_none() {
     OtherAttention none{.words = "", .says = OtherAttention::Says::claim};
-    none.change = [](Spec& spec, AttentionCase&) { std::get<Attention>(spec.encoding).position.reset(); };
+    none.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->position.reset(); };
     list_.push_back(std::move(none));
   }
 
@@ -65,7 +65,7 @@ class OtherTurnings {
     if (!has_factor) return;
     OtherAttention left_out{.words = "", .stage = DiagnosedStage::table, .says = OtherAttention::Says::claim};
     left_out.change = [without](Spec& spec, AttentionCase&) {
-      auto& attention = std::get<Attention>(spec.encoding);
+      auto& attention = *held<Attention>(spec);
       attention.position = without(*carried<Rope>(attention));
     };
     list_.push_back(std::move(left_out));
@@ -79,7 +79,7 @@ class OtherTurnings {
                          .stage = DiagnosedStage::frequency,
                          .says = OtherAttention::Says::claim};
     scope.change = [](Spec& spec, AttentionCase&) {
-      auto& attention = std::get<Attention>(spec.encoding);
+      auto& attention = *held<Attention>(spec);
       Rope changed = *carried<Rope>(attention);
       const auto exchange = [](auto& rule) {
         if constexpr (requires { rule.length_scope; })
@@ -118,7 +118,7 @@ class OtherTurnings {
     if (centre == nullptr || *centre == 0) return;
     const auto centred = [this](const char* words, std::int64_t other) {
       list_.push_back({.words = words, .of_keys = [other](Spec& spec) {
-                         auto& attention = std::get<Attention>(spec.encoding);
+                         auto& attention = *held<Attention>(spec);
                          Xpos changed = *carried<Xpos>(attention);
                          changed.centre = other;
                          attention.position = changed;

@@ -12,12 +12,11 @@ namespace sextant::identify {
 namespace {
 
 const Rope* rotation_in(const Spec& spec) {
-  return of_each(spec, [](const auto& encoding) -> const Rope* {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(encoding)>, Rope>) return &encoding;
-    if constexpr (requires { requires std::is_same_v<std::remove_cvref_t<decltype(encoding.rope)>, Rope>; })
-      return &encoding.rope;
-    return nullptr;
-  });
+  if (const auto* axial = held<RopeNd>(spec)) return &axial->rope;
+  if (const auto* xpos = held<Xpos>(spec)) return &xpos->rope;
+  if (const auto* norm = held<QkNormRope>(spec)) return &norm->rope;
+  if (const auto* table = held<RotaryTable>(spec)) return &table->rope;
+  return held<Rope>(spec);
 }
 
 // Numbers in ascending order by what they have in common, of 0 to `count` - 1: "from 16 on", "3 to 9". Empty where they
