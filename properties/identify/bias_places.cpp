@@ -10,7 +10,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/spec/of.hpp"
@@ -186,9 +188,8 @@ std::string call_text(const BiasCall& call) {
   return fmt::format("{} {} and {} keys", call.queries, call.queries == 1 ? "query" : "queries", call.keys);
 }
 
-}  // namespace
-
-std::string wrong_places_of_bias(Session& session, const Spec& claim) {
+// Empty where all that is asked is right, or what is wrong is not parted so.
+std::string places_in_words(Session& session, const Spec& claim) {
   const std::int64_t room = claim.max_position - claim.min_position;
   std::optional<BiasCall> right;
   // The last are asked for places far away.
@@ -220,6 +221,17 @@ std::string wrong_places_of_bias(Session& session, const Spec& claim) {
     return right ? fmt::format("calls of {} are wrong, those of {} are right", call_text(call), call_text(*right)) : "";
   }
   return {};
+}
+
+}  // namespace
+
+void take_wrong_places(Session& session, const Spec& claim, Identification& found) {
+  const bool is_told = std::ranges::any_of(found.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
+  if (is_told || (found.spec && to_json(*found.spec) != to_json(claim))) return;
+  std::string words = places_in_words(session, claim);
+  if (words.empty()) return;
+  found.faults.assign(1, Fault(std::move(words)));
+  found.confidence = found.spec ? Confidence::low : Confidence::none;
 }
 
 }  // namespace sextant::identify

@@ -40,23 +40,12 @@ class AlibiIdentifier {
     } else if (found_.faults.empty()) {
       name_slopes();
     }
-    take_places();
+    take_wrong_places(session_, claim_, found_);
     found_.calls = session_.calls();
     return std::move(found_);
   }
 
  private:
-  // Which heads, queries or keys are wrong, where nothing else is told.
-  void take_places() {
-    const bool is_told =
-        std::ranges::any_of(found_.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
-    if (is_told || (found_.spec && to_json(*found_.spec) != to_json(claim_))) return;
-    std::string words = wrong_places_of_bias(session_, claim_);
-    if (words.empty()) return;
-    found_.faults.assign(1, Fault(std::move(words)));
-    found_.confidence = found_.spec ? Confidence::low : Confidence::none;
-  }
-
   double value(std::int64_t head, std::int64_t key) const { return answer_.at(head * keys_ + key); }
   double roundoff() const { return std::ldexp(1, -format_of(claim_.dtype).precision); }
 

@@ -36,23 +36,12 @@ class RelativeBiasIdentifier {
     if (!found_.spec) take_shift();
     if (!found_.spec && !take_single_query()) take_other_buckets();
     if (!found_.spec) tell_buckets();
-    take_places();
+    take_wrong_places(session_, claim_, found_);
     found_.calls = session_.calls();
     return std::move(found_);
   }
 
  private:
-  // Which heads, queries or keys are wrong, where nothing else is told.
-  void take_places() {
-    const bool is_told =
-        std::ranges::any_of(found_.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
-    if (is_told || (found_.spec && to_json(*found_.spec) != to_json(claim_))) return;
-    std::string words = wrong_places_of_bias(session_, claim_);
-    if (words.empty()) return;
-    found_.faults.assign(1, Fault(std::move(words)));
-    found_.confidence = found_.spec ? Confidence::low : Confidence::none;
-  }
-
   // The bucket of each distance, from a weight whose first column is the bucket's number, low digit first.
   void ask() {
     far_ = std::min(farthest, (claim_.max_position - claim_.min_position - 1) / 2);
