@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "app/command.hpp"
 #include "app/environment.hpp"
@@ -118,7 +119,13 @@ std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Sub
       if (example && example->shown == Shown::alone) clues.failing.push_back(example->token);
     }
   }
-  std::optional<Diagnosis> diagnosis = identify::diagnose(subject, spec, clues);
+  std::optional<Diagnosis> diagnosis;
+  try {
+    diagnosis = identify::diagnose(subject, spec, clues);
+  } catch (const std::logic_error& error) {
+    // A defect of ours, which costs the sentence and not the verdicts.
+    fmt::print(stderr, "sextant: internal error: {}: the report is without a diagnosis\n", error.what());
+  }
   if (!diagnosis || diagnosis->spec_json.empty()) return diagnosis;
   const Spec other = parse_spec(diagnosis->spec_json);
   diagnosis->changes = changed_fields(spec, other);

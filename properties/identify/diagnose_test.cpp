@@ -287,6 +287,9 @@ TEST(Diagnose, SaysNothingFalse) {
   EXPECT_EQ(said("qk-norm-positions-from-zero"), "a token's place in the call is taken for its position");
   EXPECT_EQ(said("rope-far-later-heads"), "of 8 heads only 0 is right at every position asked");
   EXPECT_EQ(said("rope-real-bfloat16"), "positions are rounded to bfloat16: right up to 2");
+  EXPECT_EQ(said("rope-none-rotated"), "vectors are rotated by base 10000, where rope_type none turns nothing");
+  EXPECT_EQ(said("rope-none-first-pair-turned"), "1 of 16 pairs is rotated, where rope_type none turns nothing");
+  EXPECT_EQ(said("axial-none-rotated"), "vectors are rotated by base 10000, where rope_type none turns nothing");
   EXPECT_EQ(said("rope-neighbour-overwritten"), "the two members of a pair are not turned alike");
 }
 

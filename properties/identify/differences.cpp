@@ -205,6 +205,16 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
     list.add("nothing is rotated", "D11", DiagnosedStage::rotation);
     return list.made();
   }
+  if (pairs(found) > 0 && pairs(claimed) == 0) {
+    const std::int64_t all = found.head_dim / 2;
+    const std::string which = pairs(found) == all ? "vectors are rotated"
+                                                  : fmt::format("{} of {} pairs {} rotated", pairs(found), all,
+                                                                pairs(found) == 1 ? "is" : "are");
+    list.add(fmt::format("{}{}, where rope_type none turns nothing", which,
+                         pairs(found) == 1 ? "" : fmt::format(" by base {:.10g}", found.rope_theta)),
+             {}, DiagnosedStage::rotation);
+    return list.made();
+  }
   list.named("pairing", claimed.pairing, found.pairing, "C2", DiagnosedStage::rotation);
   const bool follow = claimed.output_pairing == claimed.pairing && found.output_pairing == found.pairing;
   if (!follow)

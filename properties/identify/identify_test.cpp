@@ -287,7 +287,13 @@ TEST(Identify, NamesRotaryTables) {
 
 TEST(Identify, NamesWhatTurnsNothing) {
   const std::string none = R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"none"}})";
-  EXPECT_EQ(identified(none, R"({"encoding":"rope","head_dim":64})"), describe(parse_spec(none)));
+  const std::string plain = R"({"encoding":"rope","head_dim":64})";
+  EXPECT_EQ(identified(none, plain), describe(parse_spec(none)));
+  EXPECT_EQ(identified(plain, none), describe(parse_spec(plain)));
+  const std::string none_of_axes =
+      R"({"encoding":"rope_nd","head_dim":32,"sections":[4,6,6],"rope_scaling":{"rope_type":"none"}})";
+  const std::string axes = R"({"encoding":"rope_nd","head_dim":32,"sections":[4,6,6]})";
+  EXPECT_EQ(identified(axes, none_of_axes), describe(parse_spec(axes)));
 }
 
 TEST(RoundNumbers, AreThoseOfTheFewestDigits) {

@@ -299,7 +299,9 @@ class Fitter {
       validate(spec);
       json = to_json(spec);
       reference::RopeFrequencies truth(rope);
+      const auto frequencies = static_cast<std::size_t>(pairs(rope));
       for (const FrequencyList& list : lists_) {
+        if (list.turns.size() > frequencies) return false;  // rope_type none has none
         if (!list.factor.holds(truth.attention_factor(list.length, reference::first_precision).upper())) return false;
         for (std::size_t i = 0; i < list.turns.size(); ++i) {
           const double w = truth.radians(static_cast<std::int64_t>(i), list.length, reference::first_precision).upper();
