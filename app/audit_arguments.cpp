@@ -12,6 +12,7 @@
 
 #include "app/command.hpp"
 #include "app/number_option.hpp"
+#include "app/one_of.hpp"
 #include "app/subject_argument.hpp"
 #include "lib/spec/changed_fields.hpp"
 #include "lib/spec/nearest_name.hpp"
@@ -171,11 +172,10 @@ void add_judging_options(CLI::App& command, AuditArguments& arguments, const std
       named.emplace(name_of(profile), profile);
     return named;
   }();
-  command
-      .add_option_function<std::string>(
-          "--profile", [&arguments](const std::string& name) { arguments.profile = profiles.at(name); },
-          "How much is asked")
-      ->check(CLI::IsMember(&profiles))
+  one_of(command.add_option_function<std::string>(
+             "--profile", [&arguments](const std::string& name) { arguments.profile = profiles.at(name); },
+             "How much is asked"),
+         {"quick", "standard", "exhaustive"})
       ->default_str(std::string(name_of(arguments.profile)));
   add_word(command, "--seed", arguments.seed, "Seed of everything random")
       ->default_str(fmt::format("{}", arguments.seed));

@@ -8,16 +8,17 @@
 #include <string>
 #include <string_view>
 
+#include "app/one_of.hpp"
+
 namespace sextant {
 
 void add_colour_option(CLI::App& command, ColourChoice& choice) {
   static const std::map<std::string, ColourChoice> choices{
       {"auto", ColourChoice::automatic}, {"always", ColourChoice::always}, {"never", ColourChoice::never}};
-  command
-      .add_option_function<std::string>(
-          "--color", [&choice](const std::string& name) { choice = choices.at(name); },
-          "Whether to colour what is printed: auto is on a terminal, unless NO_COLOR is set")
-      ->check(CLI::IsMember(&choices))
+  one_of(command.add_option_function<std::string>(
+             "--color", [&choice](const std::string& name) { choice = choices.at(name); },
+             "Whether to colour what is printed: auto is on a terminal, unless NO_COLOR is set"),
+         {"auto", "always", "never"})
       ->default_str("auto");
 }
 

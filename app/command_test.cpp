@@ -840,7 +840,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
        "bert.json:1: model_type: \"unheard-of\" is not known, and no field of its file tells of a rotation: state the "
        "claim with "
        "--spec"},
-      {"audit builtin --hf-config bert.json --pairing both", "--pairing: both not in"},
+      {"audit builtin --hf-config bert.json --pairing both", "--pairing: expected one of half, interleaved, got both"},
       {"audit builtin --spec transformer-512 --layer 3", "--layer: needs --hf-config"},
       {"audit builtin --spec transformer-512 --all-layers", "--all-layers: needs --hf-config"},
       {"audit builtin --all-layers", "--all-layers: needs --hf-config"},
@@ -852,7 +852,8 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit python:absent.py --spec transformer-512", "absent.py: no such file"},
       {"audit file:absent.npy --spec transformer-512", "absent.npy: no such file"},
       {"audit builtin --spec transformer-512 --only nothing", "--only nothing: no such property"},
-      {"audit builtin --spec transformer-512 --profile fast", "--profile: fast not in"},
+      {"audit builtin --spec transformer-512 --profile fast",
+       "--profile: expected one of quick, standard, exhaustive, got fast"},
       {"audit builtin --spec transformer-512 --max-position 0", "--max-position 0: spec: max_position: expected an"},
       {"audit builtin --spec transformer-512 --max-position -5", "--max-position -5: spec: max_position: expected an"},
       {"audit builtin --spec transformer-512 --max-position many",
@@ -943,8 +944,14 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"list properties --spec transformer-512 --matrix", "list --spec: cannot be combined with --matrix"},
       {"list properties --spec no-such-preset", "no-such-preset"},
       {"explain nothing", "explain nothing: no such property"},
-      {"list things", "what: things not in"},
-      {"", "subcommand"},
+      {"list things", "what: expected one of positions"},
+      {"list propertys", "did you mean properties?"},
+      {"", "missing subcommand: expected one of audit"},
+      {"report", "report: missing subcommand: expected one of compare"},
+      {"audit", "audit: missing argument: subject; sextant audit --help"},
+      {"audit builtin --sepc llama-2-7b", "--sepc: no such option of audit; did you mean --spec?"},
+      {"audit builtin again --spec transformer-512", "again: more than audit takes"},
+      {"audit builtin --seed", "--seed: its value is missing"},
       {"foo", "foo: no such subcommand"},
   };
   for (const auto& [line, text] : lines) {
@@ -1395,7 +1402,7 @@ TEST_F(Command, ColourIsWhatIsAskedFor) {
   setenv("NO_COLOR", "1", 1);
   EXPECT_TRUE(is_coloured(audit + "--color always"));  // asked for in so many words
   unsetenv("NO_COLOR");
-  expect_one_line(sextant(audit + "--color pink"), "--color: pink not in");
+  expect_one_line(sextant(audit + "--color pink"), "--color: expected one of auto, always, never, got pink");
 }
 
 // What a person sees: standard output and standard error are a terminal, the keys Ctrl-C among them.
@@ -1515,7 +1522,7 @@ printf '%s\n' "${COMPREPLY[@]}"
   const Lines presets = offered("sextant grade builtin --spec ''");
   for (const auto& preset : nlohmann::json::parse(sextant("list specs --json").output))
     EXPECT_TRUE(presets.contains(preset.at("name"))) << preset;
-  expect_one_line(sextant("completion tcsh"), "shell: tcsh not in");
+  expect_one_line(sextant("completion tcsh"), "shell: expected one of bash, zsh, fish, got tcsh");
 }
 
 // The long options that the help of a command and of each below it shows.

@@ -10,6 +10,7 @@
 
 #include "app/command.hpp"
 #include "app/command_tree.hpp"
+#include "app/one_of.hpp"
 
 namespace sextant {
 namespace {
@@ -207,7 +208,7 @@ Run add_completion(CLI::App& app) {
   static const std::map<std::string, std::string (*)(const CommandNode&)> shells{
       {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
   CLI::App* command = app.add_subcommand("completion", "Print the completion of this command for a shell");
-  command->add_option("shell", *shell, "For which")->required()->check(CLI::IsMember(&shells));
+  one_of(command->add_option("shell", *shell, "For which")->required(), {"bash", "zsh", "fish"});
   return [&app, shell] {
     fmt::print("{}", shells.at(*shell)(tree_of(app)));
     return 0;

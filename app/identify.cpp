@@ -12,6 +12,7 @@
 
 #include "app/command.hpp"
 #include "app/number_option.hpp"
+#include "app/one_of.hpp"
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
@@ -25,7 +26,7 @@ using identify::Identification;
 using nlohmann::ordered_json;
 
 // Those that can be told, in the order in which they are tried.
-constexpr const char* operations[] = {"rotate", "encode", "table", "bias"};
+constexpr const char* operations[] = {"rotate", "encode", "table", "bias", "attend"};
 
 struct Arguments {
   std::string subject;
@@ -48,6 +49,9 @@ Spec usual_claim(const std::string& operation, const Arguments& arguments) {
   if (operation == "encode") spec = {{"encoding", "sinusoidal"}, {"dim", width(512)}};
   if (operation == "table") spec = {{"encoding", "rotary_table"}, {"head_dim", width(128)}};
   if (operation == "bias") spec = {{"encoding", "alibi"}, {"num_heads", arguments.heads > 0 ? arguments.heads : 8}};
+  if (operation == "attend")
+    spec = {
+        {"encoding", "attention"}, {"num_heads", arguments.heads > 0 ? arguments.heads : 8}, {"head_dim", width(64)}};
   if (!arguments.dtype.empty()) spec["dtype"] = arguments.dtype;
   return parse_spec(spec.dump());
 }
@@ -190,13 +194,14 @@ Run add_identify(CLI::App& app) {
   add_spec_options(*command, arguments->claim,
                    "What it is asked under, and where the answers leave something open: a file, inline JSON, a "
                    "preset's name or - (standard input); unless given an operation's usual claim");
-  command->add_option("--op", arguments->operation, "The operation, unless given the first that the subject has")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(operations), std::end(operations))));
+  one_of(
+      command->add_option("--op", arguments->operation, "The operation, unless given the first that the subject has"),
+      std::vector<std::string>(std::begin(operations), std::end(operations)));
   add_integer(*command, "--dim", arguments->dim, {2, 1 << 14},
-              "Width: head_dim of a rotation (128), dim of a code (512)");
-  add_integer(*command, "--heads", arguments->heads, {1, 1 << 10}, "Heads of a bias (8)");
-  command->add_option("--dtype", arguments->dtype, "Of values (float32)")
-      ->check(CLI::IsMember({"float32", "float64", "float16", "bfloat16"}));
+              "Width: head_dim of a rotation (128) or of attention (64), dim of a code (512)");
+  add_integer(*command, "--heads", arguments->heads, {1, 1 << 10}, "Heads of a bias, or of attention (8)");
+  one_of(command->add_option("--dtype", arguments->dtype, "Of values (float32)"),
+         {"float32", "float64", "float16", "bfloat16"});
   command->add_option("--out", arguments->out, "Write the spec to this file");
   add_seconds(*command, "--timeout", arguments->timeout, TimeUnits::none, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));

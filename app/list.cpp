@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "app/command.hpp"
+#include "app/one_of.hpp"
 #include "app/spec_argument.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/spec/field_meanings.hpp"
@@ -231,7 +232,7 @@ Run add_list(CLI::App& app) {
       {"targets", target_rows},      {"mutants", mutant_rows}, {"recipes", recipe_rows}};
   std::vector<std::string> names{"positions"};
   for (const auto& [name, rows] : lists) names.push_back(name);
-  command->add_option("what", arguments->what, "Of what")->required()->check(CLI::IsMember(names));
+  one_of(command->add_option("what", arguments->what, "Of what")->required(), names);
   command->add_flag("--matrix", arguments->matrix,
                     "For properties: what mathematics says of each encoding, as a table");
   command->add_flag("--json", arguments->json, "As JSON");

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "app/command.hpp"
+#include "app/parse_error.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/numeric/user_error.hpp"
 #include "lib/spec/nearest_name.hpp"
@@ -108,7 +109,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& request) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return complain(error.what(), exit_usage);
+    return complain(text_of(app, std::span<const char* const>(argv, static_cast<std::size_t>(argc)), error),
+                    exit_usage);
   } catch (const InterruptedRun& run) {
     return complain(run.what(), exit_interrupted);
   } catch (const Interrupted&) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/command.hpp"
+#include "app/one_of.hpp"
 #include "lib/spec/gguf.hpp"
 #include "lib/spec/nearest_name.hpp"
 #include "lib/spec/presets.hpp"
@@ -107,10 +108,10 @@ void add_spec_options(CLI::App& command, SpecOptions& options, const std::string
   command.add_option("--layer", options.layer,
                      "Of --hf-config: the claim of this layer, by its index from 0 or by its kind (full_attention)");
   command.add_option("--sub-config", options.sub_config, "Of --hf-config: the claim of this part (text_config)");
-  command
-      .add_option("--pairing", options.pairing,
-                  "Of --hf-config: read a model_type that is not known as one that turns whole heads by this pairing")
-      ->check(CLI::IsMember({"half", "interleaved"}));
+  one_of(command.add_option(
+             "--pairing", options.pairing,
+             "Of --hf-config: read a model_type that is not known as one that turns whole heads by this pairing"),
+         {"half", "interleaved"});
 }
 
 Spec spec_from_argument(const std::string& argument) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/command.hpp"
+#include "app/one_of.hpp"
 #include "app/vectors_files.hpp"
 #include "lib/kernels/targets.hpp"
 
@@ -104,11 +105,10 @@ Run add_vectors(CLI::App& app) {
   command->add_option("--out", arguments->out, "The folder to write to")->required();
   std::vector<std::string> names;
   for (const VectorFormat& format : formats) names.emplace_back(format.name);
-  command
-      ->add_option("--format", arguments->format,
-                   "json: every encoding, in the shape of Wycheproof's; onnx: test data sets of RotaryEmbedding; "
-                   "flashinfer: definitions and workloads of FlashInfer-Bench")
-      ->check(CLI::IsMember(names))
+  one_of(command->add_option("--format", arguments->format,
+                             "json: every encoding, in the shape of Wycheproof's; onnx: test data sets of "
+                             "RotaryEmbedding; flashinfer: definitions and workloads of FlashInfer-Bench"),
+         names)
       ->capture_default_str();
   return [arguments] { return run_vectors(*arguments); };
 }

@@ -25,7 +25,8 @@ std::string headline_of_results(const Report& report) {
   }
   std::vector<std::string> parts;
   if (violated > 0) parts.push_back(fmt::format("{} {} violated", violated, violated == 1 ? "property" : "properties"));
-  if (failed > 0) parts.push_back(fmt::format("the subject failed in {}", failed));
+  if (failed > 0)
+    parts.push_back(fmt::format("the subject failed in {} {}", failed, failed == 1 ? "property" : "properties"));
   if (undecided > 0) parts.push_back(fmt::format("{} undecided", undecided));
   parts.push_back(fmt::format("{} held", held));
   return fmt::format("{}{}", fmt::join(parts, ", "), aside);

@@ -25,6 +25,13 @@ bool is_violated(const Report& report, const PropertyResult& result) {
 
 bool has_violations(const Report& report) { return count(report, Verdict::violated) > 0; }
 
+const PropertyResult* first_undecided(const Report& report) {
+  const auto found = std::ranges::find_if(report.results, [&](const PropertyResult& result) {
+    return result.verdict == Verdict::undecided && !is_aside(report, result);
+  });
+  return found == report.results.end() ? nullptr : &*found;
+}
+
 std::optional<std::int64_t> least_horizon(const Report& report) {
   std::optional<std::int64_t> least;
   for (const PropertyResult& result : report.results) {
@@ -117,8 +124,9 @@ std::vector<SummaryLine> summary_lines(const Report& report) {
     if (!text.empty()) lines.push_back({kind, text});
   };
   add(SummaryKind::sentence, fmt::format("{}", fmt::join(first, "; ")));
-  // Of claims that nothing violates the first failure is the cause: at which call, and of what.
+  // Of claims that nothing violates the first failure is the cause: at which call, and of what; else what is undecided.
   const PropertyResult* failed = report.stop || has_violations(report) ? nullptr : first_wrong(report);
+  if (failed == nullptr && !report.stop && !has_violations(report)) failed = first_undecided(report);
   if (failed != nullptr && !failed->reason.empty())
     add(SummaryKind::sentence, fmt::format("{}: {}", failed->id, failed->reason));
   if (report.diagnosis) {

@@ -62,6 +62,13 @@ TEST(Summary, TellsTheCallThatCrashed) {
   EXPECT_EQ(lines[1].text, "beta: crashed: rotate: was killed by signal 11, at call 3 of its session");
 }
 
+TEST(Summary, TellsWhyTheClaimIsUndecided) {
+  Report report = sample();
+  report.diagnosis.reset();
+  report.results = {result("alpha", Verdict::holds), result("beta", Verdict::undecided, "half of the calls: None")};
+  EXPECT_EQ(summary_lines(report).at(1).text, "beta: half of the calls: None");
+}
+
 TEST(Summary, NamesNoClassWhereAViolatedClaimHasNone) {
   Report report = sample();
   report.survey->measured_class.clear();

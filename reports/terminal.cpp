@@ -34,13 +34,15 @@ std::string verdict_word(Colour colour, Verdict verdict) {
   return word;
 }
 
+// What replays a case, which shows nothing by itself where the result needs other calls before it.
+std::string replay_text(const PropertyResult& result, const Example& example) {
+  return fmt::format("--replay {}{}", example.token, needs_other_calls(result) ? " (alone it shows nothing)" : "");
+}
+
 std::string example_lines(const PropertyResult& result, std::string_view label, const Example& example) {
   constexpr std::size_t indent = 14;
-  const bool alone = !needs_other_calls(result);
-  const std::string finding =
-      alone ? example.finding : fmt::format("{}. Run the audit with --only {}", example.finding, result.id);
-  return fmt::format("    {:<9} {}\n{:{}}--replay {}{}\n", label, wrapped(printable(finding), indent, 110), "", indent,
-                     example.token, alone ? "" : " will hold");
+  return fmt::format("    {:<9} {}\n{:{}}{}\n", label, wrapped(printable(example.finding), indent, 110), "", indent,
+                     replay_text(result, example));
 }
 
 std::string result_lines(const Report& report, const PropertyResult& result, Colour colour) {
@@ -66,25 +68,53 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
   if (result.simplest) {
     // Where the subject failed, the reason above has told all but the case.
     if (result.verdict != Verdict::violated)
-      return line + fmt::format("    {:<9} --replay {}\n", "case", result.simplest->token);
+      return line + fmt::format("    {:<9} {}\n", "case", replay_text(result, *result.simplest));
     line += fmt::format("    {}\n", result.title) + example_lines(result, "simplest", *result.simplest);
     if (result.worst->token != result.simplest->token) line += example_lines(result, "worst", *result.worst);
   }
   return line;
 }
 
-// The properties of a verdict that says nothing of the subject, together by the reason.
-std::string lines_by_reason(const Report& report, Colour colour, Verdict verdict, std::string_view called) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+// Results of the same verdict for the same reason.
+using Alike = std::vector<const PropertyResult*>;
+
+// Those of a verdict, together by the reason.
+std::vector<Alike> groups_by_reason(const Report& report, Verdict verdict) {
+  std::vector<Alike> groups;
   for (const PropertyResult& result : report.results) {
     if (result.verdict != verdict) continue;
-    auto group = std::ranges::find(groups, result.reason, [](const auto& one) { return one.first; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {result.reason, {}});
-    group->second.push_back(result.id);
+    const auto group = std::ranges::find_if(groups, [&](const Alike& alike) {
+      return alike.front()->reason == result.reason && is_aside(report, *alike.front()) == is_aside(report, result);
+    });
+    if (group == groups.end())
+      groups.push_back({&result});
+    else
+      group->push_back(&result);
   }
+  return groups;
+}
+
+// The properties in which the subject failed alike: the reason once, then the case of each.
+std::string failure_lines(const Report& report, const Alike& failed, Colour colour) {
+  if (failed.size() == 1) return result_lines(report, *failed.front(), colour);
+  const std::string reason = fmt::format("in {} properties: {}", failed.size(), printable(failed.front()->reason));
+  std::string text = fmt::format("  {}{}\n", verdict_word(colour, failed.front()->verdict), wrapped(reason, 16, 110));
+  for (const PropertyResult* result : failed) {
+    if (result->simplest)
+      text += fmt::format("    {:<20} {}\n", result->id, replay_text(*result, *result->simplest));
+    else
+      text += fmt::format("    {}\n", result->id);
+  }
+  return text;
+}
+
+// The properties of a verdict that says nothing of the subject, together by the reason.
+std::string lines_by_reason(const Report& report, Colour colour, Verdict verdict, std::string_view called) {
   std::string text;
-  for (const auto& [reason, ids] : groups) {
-    const std::string line = fmt::format("{} ({}): {}", called, printable(reason), fmt::join(ids, ", "));
+  for (const Alike& alike : groups_by_reason(report, verdict)) {
+    std::vector<std::string> ids;
+    for (const PropertyResult* result : alike) ids.push_back(result->id);
+    const std::string line = fmt::format("{} ({}): {}", called, printable(alike.front()->reason), fmt::join(ids, ", "));
     text += painted(colour, "2", "  " + wrapped(line, 4, 110)) + "\n";
   }
   return text;
@@ -101,6 +131,10 @@ std::string not_applicable_lines(const Report& report, Colour colour, Detail det
                                ? "not applicable: 1 property (--verbose names it)"
                                : fmt::format("not applicable: {} properties (--verbose names them)", properties);
   return painted(colour, "2", "  " + line) + "\n";
+}
+
+bool is_failure(const PropertyResult& result) {
+  return result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out;
 }
 
 bool is_unremarkable(const PropertyResult& result) {
@@ -197,8 +231,13 @@ std::string write_terminal(const Report& report, Colour colour, Detail detail) {
   // What fails the audit, then advice.
   for (const bool aside : {false, true}) {
     for (const PropertyResult& result : report.results) {
-      const bool told = result.verdict != Verdict::not_applicable && !is_unremarkable(result);
+      const bool told = result.verdict != Verdict::not_applicable && !is_unremarkable(result) && !is_failure(result);
       if (told && is_aside(report, result) == aside) text += result_lines(report, result, colour);
+    }
+    for (const Verdict verdict : {Verdict::crashed, Verdict::timed_out}) {
+      for (const Alike& alike : groups_by_reason(report, verdict)) {
+        if (is_aside(report, *alike.front()) == aside) text += failure_lines(report, alike, colour);
+      }
     }
   }
   if (detail == Detail::brief) {

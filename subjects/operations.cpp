@@ -15,7 +15,8 @@ using Shape = std::vector<std::int64_t>;
 
 // How a result is made one of the dtype, where the two frameworks that are met most have it.
 std::string converting_fix(const std::string& name, Dtype dtype) {
-  if (name == "y") return "return y.astype(x.dtype), of a torch tensor y.to(x.dtype)";
+  if (name == "y")
+    return "return y.astype(x.dtype), for a list np.asarray(y, x.dtype), for a torch tensor y.to(x.dtype)";
   return fmt::format("return it as {0}: .astype(\"{0}\"), of a torch tensor .to(torch.{0})", name_of(dtype));
 }
 

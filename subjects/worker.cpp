@@ -229,12 +229,23 @@ class WorkerSession final : public Session {
     } catch (const SubjectFailure& failure) {
       if (failure.kind() == FailureKind::timed_out) {
         const double seconds = std::chrono::duration<double>(limits_.timeout).count();
-        throw SubjectFailure(failure.kind(), fmt::format("{}: gave no answer within {:g} s{}", operation, seconds,
-                                                         asked_text(requests.front().inputs)));
+        // The first request waits for all that comes before: a process that starts, a file that is imported.
+        const std::string when = requests.front().inputs.empty() ? " (the subject is started, and its file imported)"
+                                                                 : asked_text(requests.front().inputs);
+        throw SubjectFailure(failure.kind(),
+                             fmt::format("{}: gave no answer within {:g} s{}", operation, seconds, when),
+                             {.fix = "if it takes longer than that, say so by --timeout SECONDS"});
       }
       const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_->error_output()) : "";
       FailureTrace trace = failure.trace();
-      if (failure.kind() == FailureKind::crashed) trace.traceback = last_lines(process_->error_output());
+      if (failure.kind() == FailureKind::crashed) {
+        trace.traceback = last_lines(process_->error_output());
+        if (one_line(trace.traceback) == one_line(line)) trace.traceback.clear();  // the message has it
+        // A shell's statuses for a program that it does not find, or may not run.
+        const std::string_view what = failure.what();
+        if (what.ends_with("exit status 127") || what.ends_with("exit status 126"))
+          trace.fix = "name a program that the shell finds and may run";
+      }
       throw SubjectFailure(failure.kind(),
                            fmt::format("{}: {}{}{}{}", operation, failure.what(), asked_text(requests.front().inputs),
                                        line.empty() ? "" : "; it wrote: ", one_line(line)),

@@ -47,7 +47,7 @@ ordered_json shortest_of(const Spec& spec) {
 
 std::string value_text(const ordered_json& value) {
   constexpr std::size_t longest_list = 8;
-  if (value.is_null()) return "none";
+  if (value.is_null()) return "null";
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
   if (value.is_array() && value.size() > longest_list) return fmt::format("[{} numbers]", value.size());

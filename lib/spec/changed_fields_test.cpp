@@ -45,13 +45,15 @@ TEST(ChangedFields, AreNamedWithBothValues) {
   EXPECT_EQ(changes(plain, R"({"encoding":"rope","head_dim":64,"pairing":"interleaved"})"),
             Changes{"pairing interleaved instead of half"});
   EXPECT_EQ(changes(plain, R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"linear","factor":4}})"),
-            Changes{R"(rope_scaling {"rope_type":"linear","factor":4.0} instead of none)"});
+            Changes{R"(rope_scaling {"rope_type":"linear","factor":4.0} instead of null)"});
   EXPECT_EQ(changes(R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"linear","factor":4}})",
                     R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"linear","factor":8}})"),
             Changes{"rope_scaling.factor 8 instead of 4"});
+  EXPECT_EQ(changes(plain, R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"none"}})"),
+            Changes{R"(rope_scaling {"rope_type":"none"} instead of null)"});
   EXPECT_EQ(changes(R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","evaluation":"dtype"})",
                     R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16"})"),
-            Changes{"evaluation none instead of dtype"});
+            Changes{"evaluation null instead of dtype"});
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ struct Judgement {
   /// The position that comparisons are about until it is said anew: a case of it alone shows what they show. Nothing
   /// where they are about no single one.
   std::optional<std::int64_t> place;
-  /// Of a position of several axes, the coordinate that comparisons depend on until it is said anew: a horizon lies
-  /// below a wrong one, wherever the other axes are. Nothing where that is the place itself.
+  /// The coordinate that comparisons depend on until it is said anew, of a position of several axes, or where two calls
+  /// are compared, which no case of one position does: a horizon lies below a wrong one, wherever the other axes are.
+  /// Nothing where that is the place itself.
   std::optional<std::int64_t> coordinate;
   std::optional<std::int64_t> least_violated;    ///< the least place of a violation
   std::optional<std::int64_t> least_coordinate;  ///< the least coordinate of a violation, or place where it has none

@@ -121,6 +121,7 @@ Judgement CodeJudge::agreement(const Parts& calls, const Tensor& whole, const Te
     const std::int64_t there = calls.in_whole(row * calls.together);
     if (there < 0) continue;
     const std::vector<std::int64_t> place = place_at(calls.part.positions, rows, row);
+    judgement.coordinate = std::ranges::max(place);
     judge_rows(judgement, {whole, there / calls.together * width, part, row * width, place, grid()});
   }
   return judgement;

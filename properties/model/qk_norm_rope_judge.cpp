@@ -138,6 +138,7 @@ class QkNormRopeJudge final : public Judge {
       const std::int64_t token = vector / heads;
       const std::int64_t position = calls.part.positions[static_cast<std::size_t>(token)];
       take_head(calls.part, token, side_of(calls.part, vector % heads));
+      judgement.coordinate = position;
       agree(judgement, {whole, calls.in_whole(start), part, start, std::span(&position, 1), head().positions},
             position);
     }

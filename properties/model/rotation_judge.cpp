@@ -217,6 +217,7 @@ Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, cons
     if (calls.in_whole(start) < 0) continue;
     const std::vector<std::int64_t> place = place_at(calls.part.positions, tokens, vector / heads);
     const TwoRows rows{whole, calls.in_whole(start), part, start, place, head_.positions};
+    judgement.coordinate = std::ranges::max(place);
     const auto agrees = [&](std::int64_t channel) {
       return std::isfinite(rows.in_one(channel)) && rows.in_one(channel) == rows.in_other(channel);
     };

@@ -27,8 +27,10 @@ std::string indices_text(const Tensor& tensor, std::int64_t element) {
 }  // namespace
 
 std::string TwoRows::text(std::int64_t channel) const {
-  return fmt::format("position {}, at {} and {}", text_of_place(grid, place), indices_text(one, one_start + channel),
-                     indices_text(other, other_start + channel));
+  const std::string in_the_one = indices_text(one, one_start + channel);
+  const std::string in_the_other = indices_text(other, other_start + channel);
+  return fmt::format("position {}, at {}{}", text_of_place(grid, place), in_the_one,
+                     in_the_other == in_the_one ? "" : " and " + in_the_other);
 }
 
 double pair_ulps(const ErrorBudget& budget) {

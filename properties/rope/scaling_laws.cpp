@@ -188,7 +188,11 @@ SubjectCheckOf<Stretch> linear_check(const Spec& spec, const Rope& rope) {
         near.push_back(claims_both ? candidate : asked.position);
         far.push_back(asked.factor * near.back());
       }
-      return compared(*judge, x, rotated(subject, stretched, x, far), rotated(subject, plain, x, near), far);
+      const Tensor scaled = rotated(subject, stretched, x, far);
+      Judgement judgement = compared(*judge, x, scaled, rotated(subject, plain, x, near), far);
+      if (judgement.within == reference::Certainty::no && scaled.data == rotated(subject, plain, x, far).data)
+        judgement.finding = fmt::format("scaling by {} changes nothing: {}", asked.factor, judgement.finding);
+      return judgement;
     });
   };
 }

@@ -738,7 +738,10 @@ def _main(path, control):
     if not functions:
         own = [key for key, value in vars(module).items() if callable(value) and getattr(value, "__module__", "") == module.__name__]
         name = os.path.splitext(os.path.basename(path))[0]
-        hint = f"; a function of another name is python:{name}:{own[0]} (docs/python.md: layout=, positions=)" if own else ""
+        meant = difflib.get_close_matches(own[0], OPERATIONS, 1, 0.7) if own else []
+        hint = f"; did you mean {meant[0]} by {own[0]}?" if meant else ""
+        if own and not meant:
+            hint = f"; to audit {own[0]} name it: python:{name}:{own[0]} (docs/python.md says how it may be called)"
         sys.exit(f"the file defines none of {', '.join(OPERATIONS)}{hint}")
     about = {key: str(getattr(module, key, "")) for key in ("name", "version")}
     threads = getattr(module, "threads", False)
