@@ -80,10 +80,10 @@ TEST(Html, ItsTilesDoNotContradictTheVerdict) {
   report.results[1].horizon.reset();
   report.survey->measured_class = "exact-angle";
   report.survey->horizon = report.last_position;
-  EXPECT_TRUE(contains(write_html(report), "exact-angle, on a grid that does not show the failure"));
+  EXPECT_TRUE(contains(write_html(report), "exact-angle, by calls that do not show the failure"));
   EXPECT_TRUE(contains(write_html(report), "no position"));
   report.results[1].verdict = Verdict::holds;
-  EXPECT_FALSE(contains(write_html(report), "on a grid that does not show the failure"));
+  EXPECT_FALSE(contains(write_html(report), "by calls that do not show the failure"));
 }
 
 TEST(Html, NeedsNoNetwork) {

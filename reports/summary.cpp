@@ -94,7 +94,7 @@ std::string measured_class_text(const Report& report) {
   if (!has_measured_class(report)) return "";
   const Survey& survey = *report.survey;
   if (survey.measured_class.empty()) return "none";
-  return survey.measured_class + (is_wrong_elsewhere(report) ? ", on a grid that does not show the failure" : "");
+  return survey.measured_class + (is_wrong_elsewhere(report) ? ", by calls that do not show the failure" : "");
 }
 
 std::string stage_text(const Report& report) {
