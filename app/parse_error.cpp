@@ -62,7 +62,8 @@ std::string text_of(const CLI::App& app, std::span<const char* const> words, con
   const std::string message = error.what();
   const bool is_required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   if (const std::vector<std::string> below = subcommands_of(*command); !below.empty() && is_required)
-    return fmt::format("{}missing subcommand: expected one of {}", path.empty() ? "" : path + ": ", fmt::join(below, ", "));
+    return fmt::format("{}missing subcommand: expected one of {}", path.empty() ? "" : path + ": ",
+                       fmt::join(below, ", "));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> options = options_of(*command);
     if (const std::string unknown = unknown_option(options, words); !unknown.empty()) {
@@ -78,8 +79,8 @@ std::string text_of(const CLI::App& app, std::span<const char* const> words, con
     const std::string missing = message.substr(0, message.size() - required.size());
     return fmt::format("{}: missing argument: {}{}", path, missing, help);
   }
-  if (const auto position = message.find(": 1 required"); dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr &&
-                                                         position != std::string::npos)
+  if (const auto position = message.find(": 1 required");
+      dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && position != std::string::npos)
     return message.substr(0, position) + ": its value is missing";
   return message;
 }

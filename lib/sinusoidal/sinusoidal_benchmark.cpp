@@ -5,6 +5,11 @@
 
 #define EIGEN_DONT_PARALLELIZE  // rows are shared among the threads here
 #include <Eigen/Core>
+#if defined(__GLIBC__) && defined(__x86_64__)
+#define SEXTANT_LIBMVEC_PEER
+#include <dlfcn.h>
+#include <immintrin.h>
+#endif
 #if defined(SEXTANT_HAVE_SLEEF) && defined(__x86_64__)
 #define SEXTANT_SLEEF_PEER
 #include <immintrin.h>
@@ -25,7 +30,7 @@ extern "C" __attribute__((target("avx2,fma"))) SleefPair256 Sleef_sincosf8_u10av
 #include "lib/sinusoidal/sinusoidal.hpp"
 
 // Tables of consecutive positions, certified and fast, beside the speed of memory and beside what people write: the C
-// library's float32 sine, the same as an Eigen expression, and SLEEF's vectors. The peers form the angle in float32, so
+// library's float32 sine, the same as an Eigen expression, and the vectors of SLEEF and libmvec. The peers form the angle in float32, so
 // that they are also wrong, by up to 7e-3 at position 131071; the comparison is of speed alone.
 
 namespace sextant {
@@ -121,6 +126,43 @@ void sleef_row(const std::vector<float>& w, float position, float* out) {
 }
 #endif
 
+#ifdef SEXTANT_LIBMVEC_PEER
+// Vector functions under glibc's names, of the library that the loader finds: glibc's own, within 4 ULP, or crmvec's,
+// correctly rounded, where LD_LIBRARY_PATH names its folder.
+struct Libmvec {
+  using Function = __m512 (*)(__m512);
+  Function sine = nullptr;
+  Function cosine = nullptr;
+  std::string name;
+
+  Libmvec() {
+    void* library = dlopen("libmvec.so.1", RTLD_NOW);
+    if (library == nullptr) return;
+    sine = reinterpret_cast<Function>(dlsym(library, "_ZGVeN16v_sinf"));
+    cosine = reinterpret_cast<Function>(dlsym(library, "_ZGVeN16v_cosf"));
+    name = dlsym(library, "crmvec_f16_sin") == nullptr ? "libmvec" : "crmvec";
+  }
+};
+
+const Libmvec& libmvec() {
+  static const Libmvec library;
+  return library;
+}
+
+__attribute__((target("avx512f"))) void libmvec_row(const std::vector<float>& w, float position, float* out) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  const Libmvec& library = libmvec();
+  for (std::size_t i = 0; i < w.size(); i += 16) {
+    const __m512 angle = _mm512_mul_ps(_mm512_set1_ps(position), _mm512_loadu_ps(&w[i]));
+    const __m512 sine = library.sine(angle);
+    const __m512 cosine = library.cosine(angle);
+    _mm512_storeu_ps(out + 2 * i, _mm512_permutex2var_ps(sine, low, cosine));
+    _mm512_storeu_ps(out + 2 * i + 16, _mm512_permutex2var_ps(sine, high, cosine));
+  }
+}
+#endif
+
 const int registered = [] {
   for (const Shape shape :
        {Shape{131072, 64}, Shape{131072, 128}, Shape{131072, 512}, Shape{524288, 64}, Shape{262144, 128}}) {
@@ -137,6 +179,10 @@ const int registered = [] {
   add_peer("eigen", table, eigen_row);
 #ifdef SEXTANT_SLEEF_PEER
   if (__builtin_cpu_supports("avx2")) add_peer("sleef", table, sleef_row);
+#endif
+#ifdef SEXTANT_LIBMVEC_PEER
+  if (__builtin_cpu_supports("avx512f") && libmvec().sine != nullptr && libmvec().cosine != nullptr)
+    add_peer(libmvec().name, table, libmvec_row);
 #endif
   return 0;
 }();
