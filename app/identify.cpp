@@ -17,6 +17,7 @@
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
 #include "properties/identify/identify.hpp"
+#include "properties/identify/short_audit.hpp"
 #include "reports/text.hpp"
 
 namespace sextant {
@@ -72,7 +73,14 @@ std::vector<Spec> probes_of(const Arguments& arguments) {
 struct Found {
   Identification identification;
   Spec probe;
+  /// Whether it computes the answer's spec where it is asked for `probe`, and not where it is asked for that spec.
+  bool reads_its_spec = false;
 };
+
+bool reads_its_spec(const Subject& subject, const Spec& probe, const Identification& made) {
+  if (!made.spec || to_json(*made.spec) == to_json(probe)) return false;
+  return !identify::audited(subject, *made.spec).holds && identify::audited_as_asked(subject, probe, *made.spec).holds;
+}
 
 // Under the first claim whose operation the subject has.
 Found identified(const Arguments& arguments, const std::stop_token& stop) {
@@ -88,7 +96,8 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
     try {
       const auto subject = subject_from_argument(arguments.subject, asked, open);
       const Spec probe = subject->within_reach(asked);
-      return {identify::identify(*subject, probe), probe};
+      const Identification made = identify::identify(*subject, probe);
+      return {made, probe, reads_its_spec(*subject, probe, made)};
     } catch (const SubjectFailure& failure) {
       if (is_only || failure.kind() != FailureKind::unsupported) throw;
       reasons +=
@@ -131,7 +140,10 @@ void print_text(const Arguments& arguments, const Found& found) {
   if (!made.recipe.empty()) line("bits", "those of recipe:" + made.recipe);
   for (const std::string& equal : made.equal) line("equal", equal);
   for (const std::string& row : made.table) line("", row);
-  if (made.spec) fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
+  if (found.reads_its_spec)
+    fmt::print("\nit reads its spec: asked for this one it computes another, so change the code, not the claim\n");
+  else if (made.spec)
+    fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
 }
 
 std::vector<std::string> words_of(const std::vector<identify::Fault>& faults) {
@@ -146,6 +158,7 @@ void print_json(const Arguments& arguments, const Found& found) {
                     {"probe", ordered_json::parse(to_json(found.probe))},
                     {"spec", made.spec ? ordered_json::parse(to_json(*made.spec)) : ordered_json()},
                     {"confidence", name_of(made.confidence)},
+                    {"reads_its_spec", found.reads_its_spec},
                     {"of_bound", made.of_bound},
                     {"recipe", made.recipe},
                     {"effective", made.effective},

@@ -129,7 +129,7 @@ std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Sub
   if (!diagnosis || diagnosis->spec_json.empty()) return diagnosis;
   const Spec other = parse_spec(diagnosis->spec_json);
   diagnosis->changes = changed_fields(spec, other);
-  diagnosis->command = command_line_for(arguments, other);
+  if (!diagnosis->is_as_asked) diagnosis->command = command_line_for(arguments, other);
   return diagnosis;
 }
 

@@ -21,6 +21,7 @@ ordered_json diagnosis_json(const Diagnosis& diagnosis) {
           {"changes", diagnosis.changes},
           {"command", diagnosis.command},
           {"verified", diagnosis.is_verified},
+          {"as_asked", diagnosis.is_as_asked},
           {"error_of_bound", number_json(diagnosis.of_bound)}};
 }
 
@@ -45,6 +46,7 @@ Diagnosis diagnosis_of(const JsonObject& json) {
   if (json.has("changes")) diagnosis.changes = json.texts("changes");
   if (json.has("command")) diagnosis.command = json.text("command");
   diagnosis.is_verified = json.truth("verified");
+  if (json.has("as_asked")) diagnosis.is_as_asked = json.truth("as_asked");  // not in reports of earlier versions
   diagnosis.of_bound = json.number("error_of_bound");
   return diagnosis;
 }

@@ -109,6 +109,7 @@ inline Report sample() {
                                "sextant audit 'python:modèles/<rope> & co.py' --spec "
                                "'{\"encoding\":\"rope\",\"head_dim\":64,\"pairing\":\"interleaved\"}' --profile quick",
                                true,
+                               false,
                                0.25};
   report.survey = sample_survey();
   return report;

@@ -10,13 +10,12 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
-#include "properties/catalogue.hpp"
-#include "properties/engine/engine.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/identify/answers_apart.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/identify/identify.hpp"
 #include "properties/identify/rearranged_answers.hpp"
+#include "properties/identify/short_audit.hpp"
 #include "properties/identify/wrong_places.hpp"
 #include "properties/model/model.hpp"
 
@@ -102,38 +101,6 @@ std::string evaluation_words(const Spec& claim, const Spec& found) {
   return fmt::format("{}: evaluation {} measured, {} claimed", rounded, field_of(found.evaluation),
                      field_of(claim.evaluation));
 }
-
-struct ShortAudit {
-  bool holds = false;
-  double of_bound = 0;
-};
-
-// A few cases of accuracy under another claim.
-ShortAudit audited(const Subject& subject, const Spec& claim) {
-  AuditOptions options;
-  options.profile = Profile::quick;
-  options.amount = {.values = 1 << 16, .cases = 12, .largest_call = 4096};
-  options.counterexamples = Counterexamples::not_sought;
-  const AuditOutcome outcome = audit({*property_named("accuracy")}, subject, claim, options);
-  const PropertyResult& result = outcome.results.front();
-  return {result.verdict == Verdict::holds, result.worst ? result.worst->deviation.of_bound : 0};
-}
-
-// A subject that is always opened under one claim, whatever it is asked for: what one computes that obeys its spec, and
-// does something else besides, is judged by what it came to under that claim.
-class OpenedUnder final : public Subject {
- public:
-  OpenedUnder(const Subject& subject, const Spec& claim) : subject_(subject), claim_(claim) {}
-
-  std::string name() const override { return subject_.name(); }
-  bool is_live() const override { return subject_.is_live(); }
-  Spec within_reach(const Spec& spec) const override { return subject_.within_reach(spec); }
-  std::unique_ptr<Session> open(const Spec&) const override { return subject_.open(claim_); }
-
- private:
-  const Subject& subject_;
-  const Spec& claim_;
-};
 
 bool is_16_bit_class(AccuracyClass accuracy) {
   return accuracy == AccuracyClass::float16_angle || accuracy == AccuracyClass::bfloat16_angle;
@@ -233,9 +200,14 @@ Told told_by_name(const Subject& subject, const Spec& claim, const Identificatio
   if (diagnosis.differences.front().words.empty()) {
     name_class(diagnosis, claim.accuracy, found.spec->accuracy);
     told.is_vague = !diagnosis.is_verified;
-  } else if (!diagnosis.spec_json.empty() && !diagnosis.is_verified &&
-             !audited(OpenedUnder(subject, claim), *found.spec).holds) {
-    keep_what_was_seen(claim, diagnosis, of_fields);
+  } else if (!diagnosis.spec_json.empty() && !diagnosis.is_verified) {
+    const ShortAudit as_asked = audited_as_asked(subject, claim, *found.spec);
+    if (as_asked.holds) {
+      diagnosis.is_as_asked = true;
+      diagnosis.of_bound = as_asked.of_bound;
+    } else {
+      keep_what_was_seen(claim, diagnosis, of_fields);
+    }
   }
   return told;
 }

@@ -29,6 +29,7 @@ struct Diagnosis {
   std::vector<std::string> changes;  ///< of that claim, "rope_theta 500000 instead of 10000"
   std::string command;               ///< the command line that audits it; empty where none is known
   bool is_verified = false;          ///< whether a short audit of that claim held
+  bool is_as_asked = false;          ///< whether it did not, and held of the answers to the claim that is violated
   double of_bound = 0;               ///< the worst value of that audit against its bound
 };
 
@@ -42,7 +43,8 @@ bool contradicts(const Diagnosis& diagnosis, std::string_view stage);
 std::string words_of(const Diagnosis& diagnosis);
 
 /// "with rope_theta 500000 instead of 10000 the claim holds: a second, short audit, its worst value at 0.3 of the
-/// bound"; empty without such a claim.
+/// bound"; of a subject that reads its spec, whose answers to the claim are those, that the code is to change; empty
+/// without such a claim.
 std::string remedy_of(const Diagnosis& diagnosis);
 
 }  // namespace sextant

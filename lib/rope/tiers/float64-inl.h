@@ -157,7 +157,9 @@ struct QuickFloat64 {
     const DoubleVector size = hn::Add(hn::Abs(x0), hn::Abs(x1));
     const DoubleVector four_bounds = hn::Mul(size, hn::Mul(row.bounds.InDouble(d, i), hn::Set(d, 4.0)));
     const DoubleVector minus_x1 = hn::Neg(x1);
-    Begun y;
+    // Not by the default constructor: GCC compiles it without NEON's attribute, and refuses to inline that of vectors.
+    const DoubleVector zero = hn::Zero(d);
+    Begun y{{zero, zero}, {zero, zero}, hn::Ge(size, hn::Set(d, Bounds::least_size))};
     const auto put = [&](DoubleVector own, DoubleVector other, DoubleVector& nearest, DoubleVector& moved) HWY_ATTR {
       const DoubleVector p = hn::Mul(own, c);
       const DoubleVector q = hn::Mul(other, s);
@@ -166,7 +168,6 @@ struct QuickFloat64 {
     };
     put(x0, minus_x1, y.nearest.first, y.moved.first);
     put(x1, x0, y.nearest.second, y.moved.second);
-    y.inside = hn::Ge(size, hn::Set(d, Bounds::least_size));
     return y;
   }
 
