@@ -171,8 +171,8 @@ HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& pla
   const std::size_t last = middle.tile.padded - 2 * lanes;
   bool decided = true;
   constexpr bool ahead = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;  // 32 vector registers
-  BothSides next;
-  if constexpr (ahead) next = turned(steps_of(1), 0);
+  // Begun at once: GCC compiles a default constructor without NEON's attribute, and refuses to inline that of vectors.
+  BothSides next = turned(steps_of(1), 0);
   std::size_t next_i = 0;
   for (std::int64_t offset = 1; offset <= count; ++offset) {
     const RowPlace<Type> after = moved(place, offset * static_cast<std::ptrdiff_t>(stride));
