@@ -191,7 +191,7 @@ class BeyondTheClaim {
     }
     const PositionGrid grid = position_grid_of(spec_.encoding);
     return fmt::format(
-        "beyond the claim it {} at position {}{}", name_of(found), grid.text(wrong),
+        "beyond the claim, which is not judged, it {} at position {}{}", name_of(found), grid.text(wrong),
         right < model_->range().last ? "" : fmt::format(", and the law goes on to {}", grid.text(right)));
   }
 
