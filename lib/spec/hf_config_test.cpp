@@ -1,6 +1,7 @@
 // Over 400 lines: a flat list of files and of what is read from them, each a few lines that are read alone.
 #include "lib/spec/hf_config.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
