@@ -97,6 +97,24 @@ TEST(DiagnosedInput, OfALearnedTableIsTwoRowsOn) {
   EXPECT_EQ(said([](Tensors&) {}, learned), "nothing");
 }
 
+// A call of one query shows a place in the call and the first position alike.
+TEST(DiagnosedInput, OfARelativeBiasIsAPlaceInTheCall) {
+  const auto counted_from_0 = [](Tensors& inputs, const char* name) {
+    std::vector<std::int64_t> all = inputs.at(name).integers();
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+    inputs.insert_or_assign(name, Tensor::of_integers(inputs.at(name).shape, all));
+  };
+  const Change by_place = [&](Tensors& inputs) {
+    for (const char* name : {"query_positions", "key_positions"}) counted_from_0(inputs, name);
+  };
+  const Change one_query = [&](Tensors& inputs) {
+    if (inputs.at("query_positions").elements() == 1) counted_from_0(inputs, "query_positions");
+  };
+  constexpr auto relative = R"({"encoding":"relative_bias","max_position":600})";
+  EXPECT_EQ(said(by_place, relative), "queries and keys have their places in the call for their positions");
+  EXPECT_EQ(said(one_query, relative), "the query of a call of one query is taken for the first position");
+}
+
 TEST(DiagnosedInput, OfAWindowIsTheKeysDistance) {
   // Tokens counted from the other end are as far apart, the other way round.
   const Change mirrored = [](Tensors& inputs) {

@@ -34,7 +34,7 @@ class RelativeBiasIdentifier {
       found_.confidence = Confidence::low;
     }
     if (!found_.spec) take_shift();
-    if (!found_.spec && !take_single_query()) take_other_buckets();
+    if (!found_.spec && !take_single_query() && !take_first_query()) take_other_buckets();
     if (!found_.spec) tell_buckets();
     take_wrong_places(session_, claim_, found_);
     found_.calls = session_.calls();
@@ -115,6 +115,45 @@ class RelativeBiasIdentifier {
     const bool has_none = bias(session_, claim_, first, first, ones).at(0) == 0;
     if (has_none) found_.faults.emplace_back("a call of one query has no bias");
     return has_none;
+  }
+
+  // Whether the query of a call, which all of the above have one of, is taken for the first position there is.
+  bool take_first_query() {
+    for (std::int64_t relative = -far_; relative <= far_; ++relative) {
+      if (bucket_at(relative) != static_cast<double>(reference::bucket(bias_, relative + far_))) return false;
+    }
+    constexpr std::int64_t first = 3;
+    const bool are_places =
+        are_of_more_queries([](std::int64_t query, std::int64_t key) { return key - query; }, first);
+    const bool are_right =
+        are_of_more_queries([](std::int64_t query, std::int64_t key) { return key - query - first; }, first);
+    if (!are_places && !are_right) return false;
+    found_.faults.emplace_back(are_places ? "queries and keys have their places in the call for their positions"
+                                          : "the query of a call of one query is taken for the first position",
+                               DiagnosedStage::position);
+    found_.spec = claim_;
+    found_.confidence = Confidence::low;
+    return true;
+  }
+
+  // Whether queries from position `first` on and keys from 0 on have the buckets of these distances, by their places.
+  bool are_of_more_queries(std::int64_t (*relative)(std::int64_t query, std::int64_t key), std::int64_t first) {
+    Tensor weight = Tensor::zeros(claim_.dtype, {bias_.num_buckets, 1});
+    for (std::int64_t bucket = 0; bucket < bias_.num_buckets; ++bucket)
+      weight.set(bucket, static_cast<double>(bucket % digit));
+    std::vector<std::int64_t> queries;
+    std::vector<std::int64_t> keys;
+    const std::int64_t count = std::min<std::int64_t>(far_, 12);
+    for (std::int64_t i = 0; i < count; ++i) {
+      queries.push_back(claim_.min_position + first + i);
+      keys.push_back(claim_.min_position + i);
+    }
+    const Tensor answer = bias(session_, claim_, queries, keys, weight);
+    for (std::int64_t i = 0; i < count * count; ++i) {
+      const std::int64_t bucket = reference::bucket(bias_, relative(i / count, i % count));
+      if (answer.at(i) != static_cast<double>(bucket % digit)) return false;
+    }
+    return true;
   }
 
   // The claim's buckets, of a distance that is one more or one less.

@@ -8,7 +8,10 @@
 #include <numeric>
 #include <utility>
 
+#include "lib/spec/position_grid.hpp"
 #include "properties/identify/round_numbers.hpp"
+#include "properties/identify/taken_places.hpp"
+#include "properties/model/cell_questions.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -117,9 +120,12 @@ WrongValues values_of(Mixture& mixture, const Tensor& answer, const Tensor* give
                                   return std::fabs(right.at(start + channel));
                                 });
   const double ratio = answer.at(greatest) / right.at(greatest);
-  if (!std::isfinite(ratio) || ratio == 0) return values;
+  // What is off by less is no multiple.
+  constexpr double least_told = 0x1p-14;
+  if (!std::isfinite(ratio) || ratio == 0 || std::fabs(ratio - 1) < least_told) return values;
   const Range range{std::fabs(ratio) * (1 - 0x1p-7), std::fabs(ratio) * (1 + 0x1p-7)};
   for (const double times : {std::copysign(roundest_in(range).value, ratio), ratio}) {
+    if (times == 1) continue;
     const bool divides = all([&](std::int64_t i) {
       Tensor value = Tensor::zeros(answer.dtype, {1});
       value.set(0, answer.at(i) / times);
@@ -184,7 +190,7 @@ bool is_rotation(const Spec& spec) { return operation_of(spec.encoding) == Opera
 }  // namespace
 
 VectorJudge::VectorJudge(const Subject& subject, const Spec& claim, const Subject& proposer)
-    : claim_(claim), model_(model_of(claim)), is_judged_whole_(!model_->not_judged()) {
+    : claim_(claim), model_(model_of(claim)), is_judged_whole_(!model_->not_judged()), grid_(grid_of(claim)) {
   const Operation operation = operation_of(claim.encoding);
   is_judged_whole_ = is_judged_whole_ && (operation == Operation::encode || operation == Operation::rotate ||
                                           operation == Operation::table);
@@ -228,6 +234,39 @@ void VectorJudge::ask_around(const Question& failing) {
   }
 }
 
+void VectorJudge::ask_first() {
+  if (!is_judged_whole_) return;
+  // Enough for a call of each kind; what is found in longer ones alone is told of the failing ones.
+  constexpr std::int64_t most_of_call = 1200;
+  std::int64_t left = 120000;
+  for (const Question& question : model_->first_questions()) {
+    const std::int64_t vectors = question.tokens * question.batch * (is_rotation(claim_) ? question.heads : 1);
+    if (vectors > most_of_call || vectors > left) continue;
+    left -= vectors;
+    judge(model_->accuracy_call(question));
+  }
+}
+
+void VectorJudge::ask_sizes(double around) {
+  if (!is_judged_whole_ || !is_rotation(claim_)) return;
+  constexpr std::int64_t tokens = 16;
+  const gen::PositionRange range = model_->range();
+  Call call = model_->call_of({.position = range.first, .tokens = tokens, .fill = ordinary_fill});
+  for (std::size_t i = 0; i < call.positions.size(); ++i)
+    call.positions[i] = scattered(range, Spread::near, static_cast<std::int64_t>(i) % tokens, 0);
+  Tensor& x = call.vectors.front();
+  const std::int64_t width = x.elements() / tokens;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    double greatest = 0;
+    for (std::int64_t i = token * width; i < (token + 1) * width; ++i)
+      greatest = std::max(greatest, std::fabs(x.at(i)));
+    // From an eighth to eight times as large.
+    const double scale = around * std::ldexp(1, static_cast<int>(token % 7) - 3) / greatest;
+    for (std::int64_t i = token * width; i < (token + 1) * width; ++i) x.set(i, x.at(i) * scale);
+  }
+  judge(call);
+}
+
 void VectorJudge::ask_at(const std::vector<std::int64_t>& positions) {
   if (!is_judged_whole_) return;
   const gen::PositionRange range = model_->range();
@@ -238,6 +277,35 @@ void VectorJudge::ask_at(const std::vector<std::int64_t>& positions) {
   Call call = model_->call_of({.position = range.first, .tokens = std::ssize(claimed), .fill = ordinary_fill});
   for (std::size_t i = 0; i < call.positions.size(); ++i) call.positions[i] = claimed[i % claimed.size()];
   judge(call);
+}
+
+// Which other places' right vector this one is.
+Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked,
+                              const JudgedVector& vector) {
+  const gen::PositionRange range = model_->range();
+  const auto is_claimed = [&](const Place& place) {
+    for (std::size_t axis = 0; axis < place.size(); ++axis) {
+      const std::int64_t first = grid_.is_known() ? grid_.first[axis] : range.first;
+      const std::int64_t last = grid_.is_known() ? first + grid_.sides[axis] : range.last;
+      if (place[axis] < std::max(first, claim_.min_position) || place[axis] >= std::min(last, claim_.max_position))
+        return false;
+    }
+    return true;
+  };
+  Others others;
+  for (std::size_t i = 0; i < taken_places().size(); ++i) {
+    const auto place = taken_places()[i].at(asked, vector.batch, vector.token);
+    if (!place || *place == alone.positions) continue;
+    if (!is_claimed(*place)) {
+      others.unclaimed |= std::uint64_t{1} << i;
+      continue;
+    }
+    Call other = alone;
+    other.positions = *place;
+    Mixture mixture(*judge_, other, got, model_->ask(*proposing_, other));
+    if (mixture.is_proposal_right() && mixture.are_right(0, got.elements())) others.right |= std::uint64_t{1} << i;
+  }
+  return others;
 }
 
 void VectorJudge::judge(const Call& call) {
@@ -257,11 +325,29 @@ void VectorJudge::judge(const Call& call) {
   std::optional<Mixture> whole;
   if (!by_itself) whole.emplace(*judge_, call, answer, right);
   if (whole && !whole->is_proposal_right()) return;
+  const AskedPlaces& asked = asked_.emplace_back(AskedPlaces{.positions = call.positions,
+                                                             .axes = axes_of(claim_.encoding),
+                                                             .batches = shape[0],
+                                                             .tokens = shape[1],
+                                                             .grid = grid_});
+  const PositionGrid steps = position_grid_of(claim_.encoding);
+  const bool are_whole = steps.step < 1 && std::ranges::all_of(call.positions, [&](std::int64_t count) {
+                           return steps.at(count) == std::floor(steps.at(count));
+                         });
+  const std::vector<Traits> traits = traits_of(asked, are_whole);
+  std::vector<std::int64_t> falls;
+  std::vector<std::int64_t> grid_rows;
+  for (std::int64_t batch = 0; batch < asked.batches; ++batch) {
+    falls.push_back(least_fall(asked, batch));
+    grid_rows.push_back(rows_before_first_again(asked, batch));
+  }
+  // Those about cells and placements have drawn vectors.
+  const bool are_drawn = (call.fill >= placed && call.fill < constant_vectors) || drawing_of(call.fill) != call.fill;
   std::int64_t looked_into = 0;
   for (std::int64_t vector = 0; vector < vectors; ++vector) {
     const std::int64_t token = vector / shape[2];
     JudgedVector& one = made_.emplace_back();
-    one.call = calls_;
+    one.call = asked_.size() - 1;
     one.batch = token / shape[1];
     one.batches = shape[0];
     one.token = token % shape[1];
@@ -269,10 +355,17 @@ void VectorJudge::judge(const Call& call) {
     one.head = vector % shape[2];
     one.heads = shape[2];
     // The first drawing of rotations is (1, 0) in every pair, where small turns do not show in the first member.
-    one.is_ordinary = !turns || (call.fill > 0 && call.fill < special_fills);
+    one.is_ordinary = !turns || (call.fill > 0 && call.fill < special_fills) || are_drawn;
     one.position = call.positions[static_cast<std::size_t>(token)];
     for (std::int64_t i = token; i < std::ssize(call.positions); i += tokens)
       one.position = std::max(one.position, call.positions[static_cast<std::size_t>(i)]);
+    one.traits = traits[static_cast<std::size_t>(token)];
+    one.fall = falls[static_cast<std::size_t>(one.batch)];
+    one.grid_rows = grid_rows[static_cast<std::size_t>(one.batch)];
+    for (std::size_t axis = 0; asked.axes > 1 && axis < one.coordinates.size(); ++axis) {
+      if (static_cast<std::int64_t>(axis) < asked.axes)
+        one.coordinates[axis] = asked.coordinate(static_cast<std::int64_t>(axis), one.batch, one.token);
+    }
     for (std::int64_t i = 0; i < width && turns; ++i)
       one.size = std::max(one.size, std::fabs(call.vectors.front().at(vector * width + i)));
     const std::int64_t enough = whole ? 3 : 24;
@@ -288,10 +381,16 @@ void VectorJudge::judge(const Call& call) {
       const Tensor got = part_of(answer, vector, alone_shape);
       Mixture mixture(*judge_, part, got, part_of(right, vector, alone_shape));
       look(one, mixture, {got, x ? &*x : nullptr, 0, width}, how);
+      // A few of the first, and of the last, where other places lie apart.
+      constexpr std::int64_t few = 3;
+      const bool is_telling = looked_into < few || (one.token >= one.tokens - few && one.head == 0);
+      if (one.is_wrong && is_telling && one.is_ordinary) {
+        one.is_compared = true;
+        one.others = others_of(part, got, asked, one);
+      }
     }
     if (one.is_wrong && how == Look::into) ++looked_into;
   }
-  ++calls_;
 }
 
 }  // namespace sextant::identify

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "lib/spec/spec.hpp"
+#include "properties/identify/asked_places.hpp"
+#include "properties/identify/call_traits.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/question.hpp"
 #include "subjects/subject.hpp"
@@ -19,6 +22,12 @@ struct WrongValues {
   std::optional<double> times;  ///< so many times what they should be, as the claim's own bound has it
 };
 
+/// Which of taken_places() a vector is the right one of, a bit each, and at which nothing is claimed.
+struct Others {
+  std::uint64_t right = 0;
+  std::uint64_t unclaimed = 0;
+};
+
 /// A vector of a call, or a code, where it stands, and whether it is as near to the true one as is claimed.
 struct JudgedVector {
   std::size_t call = 0;
@@ -28,13 +37,19 @@ struct JudgedVector {
   std::int64_t tokens = 1;
   std::int64_t head = 0;
   std::int64_t heads = 1;
-  std::int64_t position = 0;  ///< the greatest of its coordinates
-  double size = 0;            ///< the greatest of its channels before it is turned
-  bool is_ordinary = true;    ///< not one of every magnitude or of (1, 0), where errors may be hidden
+  std::int64_t position = 0;                               ///< the greatest of its coordinates
+  std::array<std::int64_t, 3> coordinates = {-1, -1, -1};  ///< on the first three axes, where there are several
+  Traits traits = 0;                                       ///< what follows from how the call's positions lie
+  std::int64_t fall = 0;                                   ///< least_fall() of its row
+  std::int64_t grid_rows = 0;                              ///< rows_before_first_again() of its row
+  double size = 0;                                         ///< the greatest of its channels before it is turned
+  bool is_ordinary = true;  ///< not one of every magnitude or of (1, 0), where errors may be hidden
   bool is_wrong = false;
   std::vector<std::int64_t> wrong_channels = {};  ///< of some wrong vectors; empty of the others
   WrongValues values = {};                        ///< of those
   WrongValues whole = {};                         ///< of all its channels
+  bool is_compared = false;                       ///< with the right ones of other positions
+  Others others = {};
 };
 
 /// Judges the vectors of calls. Of wrong ones channels are judged, beside those of `proposer`'s answer where it meets
@@ -51,13 +66,24 @@ class VectorJudge {
   /// A question of accuracy, and others about one token, head, row or position more or less. @throws likewise.
   void ask_around(const Question& failing);
 
+  /// The calls that accuracy always begins with, but long ones: positions in every order, grids in every walk. @throws
+  /// likewise.
+  void ask_first();
+
+  /// Vectors of sizes on either side of this one, of a rotation. @throws likewise.
+  void ask_sizes(double around);
+
   /// Tokens at these positions, the same on every axis; those that the claim has not are left out. @throws likewise.
   void ask_at(const std::vector<std::int64_t>& positions);
 
   const std::vector<JudgedVector>& vectors() const { return made_; }
 
+  /// The positions of a vector's call.
+  const AskedPlaces& places_of(const JudgedVector& vector) const { return asked_[vector.call]; }
+
  private:
   void judge(const Call& call);
+  Others others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked, const JudgedVector& vector);
 
   Spec claim_;
   std::unique_ptr<EncodingModel> model_;
@@ -65,7 +91,8 @@ class VectorJudge {
   std::unique_ptr<Judge> judge_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session> proposing_;
-  std::size_t calls_ = 0;
+  AskedGrid grid_;
+  std::vector<AskedPlaces> asked_;
   std::vector<JudgedVector> made_;
 };
 

@@ -1,0 +1,47 @@
+#include "properties/identify/asked_places.hpp"
+
+#include <type_traits>
+
+#include "lib/spec/of.hpp"
+
+namespace sextant::identify {
+
+std::int64_t AskedGrid::cells() const {
+  // More than any call has.
+  constexpr std::int64_t many = std::int64_t{1} << 40;
+  std::int64_t count = 1;
+  for (const std::int64_t side : sides) count = side > many / count ? many : count * side;
+  return count;
+}
+
+std::int64_t AskedGrid::number_of(const Place& place) const {
+  std::int64_t number = 0;
+  for (std::size_t axis = 0; axis < sides.size(); ++axis) number = number * sides[axis] + place[axis] - first[axis];
+  return number;
+}
+
+Place AskedGrid::cell(std::int64_t number) const {
+  Place place = first;
+  for (std::size_t axis = sides.size(); axis-- > 0; number /= sides[axis]) place[axis] += number % sides[axis];
+  return place;
+}
+
+AskedGrid grid_of(const Spec& claim) {
+  AskedGrid grid;
+  of_each(claim, [&](const auto& encoding) {
+    using Type = std::remove_cvref_t<decltype(encoding)>;
+    if constexpr (std::is_same_v<Type, Sinusoidal2d>) {
+      grid.sides = {encoding.height, encoding.width};
+    } else if constexpr (std::is_same_v<Type, LogCoordinates>) {
+      for (const std::int64_t extent : encoding.window) grid.sides.push_back(2 * extent - 1);
+      for (const std::int64_t extent : encoding.window) grid.first.push_back(1 - extent);
+    } else if constexpr (requires { encoding.extents; }) {
+      grid.sides = encoding.extents;
+    }
+  });
+  if (grid.sides.size() < 2) return {};
+  grid.first.resize(grid.sides.size());
+  return grid;
+}
+
+}  // namespace sextant::identify

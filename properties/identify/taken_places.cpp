@@ -1,0 +1,141 @@
+#include "properties/identify/taken_places.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sextant::identify {
+namespace {
+
+using Asked = AskedPlaces;
+using Other = std::optional<Place>;
+
+Other shifted(const Asked& call, std::int64_t batch, std::int64_t token, std::int64_t by) {
+  Place place = call.at(batch, token);
+  for (std::int64_t& coordinate : place) coordinate += by;
+  return place;
+}
+
+Other exchanged(const Asked& call, std::int64_t batch, std::int64_t token, std::size_t a, std::size_t b) {
+  Place place = call.at(batch, token);
+  if (std::max(a, b) >= place.size()) return std::nullopt;
+  std::swap(place[a], place[b]);
+  return place;
+}
+
+Other copied(const Asked& call, std::int64_t batch, std::int64_t token, std::size_t from, std::size_t to) {
+  Place place = call.at(batch, token);
+  if (std::max(from, to) >= place.size()) return std::nullopt;
+  place[to] = place[from];
+  return place;
+}
+
+// As far from `base` as a token is from `origin`.
+Other moved(const Place& from, const Place& origin, const Place& base) {
+  Place place = from;
+  for (std::size_t axis = 0; axis < place.size(); ++axis) place[axis] += base[axis] - origin[axis];
+  return place;
+}
+
+// The coordinate that all tokens of a row share is 0.
+Other at_first_line(const Asked& call, std::int64_t batch, std::int64_t token) {
+  if (call.axes < 2) return std::nullopt;
+  Place place = call.at(batch, token);
+  for (std::int64_t axis = 0; axis < call.axes; ++axis) {
+    bool is_shared = true;
+    for (std::int64_t other = 0; other < call.tokens && is_shared; ++other)
+      is_shared = call.coordinate(axis, batch, other) == place[index(axis)];
+    if (is_shared) place[index(axis)] = 0;
+  }
+  return place;
+}
+
+// A grid that begins again in its row goes on below the first, and on from the claim's first row where that ends.
+Other below_the_first_grid(const Asked& call, std::int64_t batch, std::int64_t token) {
+  if (call.axes < 2 || !call.grid.is_known()) return std::nullopt;
+  const Place first = call.at(batch, 0);
+  Place place = call.at(batch, token);
+  for (std::int64_t again = 1; again <= token; ++again) {
+    if (call.at(batch, again) != first) continue;
+    const std::int64_t rows = call.coordinate(0, batch, again - 1) - first[0] + 1;
+    place[0] = call.grid.first[0] + (place[0] - call.grid.first[0] + rows) % call.grid.sides[0];
+    return place;
+  }
+  return place;
+}
+
+}  // namespace
+
+const std::vector<TakenPlace>& taken_places() {
+  static const std::vector<TakenPlace> list{
+      {"have the position of the token before", "has the position of the token before",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         if (token == 0) return std::nullopt;
+         return call.at(batch, token - 1);
+       }},
+      {"have one position more than their own", "has one position more than its own",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return shifted(call, batch, token, 1); }},
+      {"have one position less than their own", "has one position less than its own",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return shifted(call, batch, token, -1); }},
+      {"have the position of the token after", "has the position of the token after",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         return call.at(batch, (token + 1) % call.tokens);
+       }},
+      {"have the position of the call's first token", "has the position of the call's first token",
+       [](const Asked& call, std::int64_t batch, std::int64_t) -> Other { return call.at(batch, 0); }},
+      {"have the positions of the batch's first row", "has the position that the batch's first row has there",
+       [](const Asked& call, std::int64_t, std::int64_t token) -> Other { return call.at(0, token); }},
+      {"follow their first token as the batch's first row does", "follows its row's first token as in the first row",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) {
+         return moved(call.at(0, token), call.at(0, 0), call.at(batch, 0));
+       }},
+      {"are taken to follow the first token one by one", "is taken to follow the first token one by one",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         if (call.axes > 1) return std::nullopt;
+         return Place{call.coordinate(0, batch, 0) + token};
+       }},
+      {"have a token's place in the call for its position", "has its place in the call for its position",
+       [](const Asked& call, std::int64_t, std::int64_t token) -> Other {
+         if (call.axes > 1) return std::nullopt;
+         return Place{token};
+       }},
+      {"are taken for the grid's cells row after row", "is taken for the grid's cell of its number",
+       [](const Asked& call, std::int64_t, std::int64_t token) -> Other {
+         if (!call.grid.is_known()) return std::nullopt;
+         return call.grid.cell(token);
+       }},
+      {"are taken to follow the first cell row after row", "is taken to follow the first cell row after row",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         if (!call.grid.is_known()) return std::nullopt;
+         return call.grid.cell(call.grid.number_of(call.at(batch, 0)) + token);
+       }},
+      {"are taken for all cells of their row in order", "is taken for the cell of its number in its row",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         if (!call.grid.is_known()) return std::nullopt;
+         Place place = call.at(batch, token);
+         place.back() = call.grid.first.back() + token;
+         return place;
+       }},
+      {"are counted from the call's first cell", "is counted from the call's first cell",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         if (call.axes < 2) return std::nullopt;
+         const Place corner = call.grid.is_known() ? call.grid.first : Place(index(call.axes), 0);
+         return moved(call.at(batch, token), call.at(batch, 0), corner);
+       }},
+      {"have 0 for the coordinate that all of the call share", "has 0 for the coordinate that all of the call share",
+       at_first_line},
+      {"go on below the first grid", "goes on below the first grid", below_the_first_grid},
+      {"have their first two coordinates exchanged", "has its first two coordinates exchanged",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return exchanged(call, batch, token, 0, 1); }},
+      {"have their last two coordinates exchanged", "has its last two coordinates exchanged",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return exchanged(call, batch, token, 1, 2); }},
+      {"have the second coordinate for the first too", "has the second coordinate for the first too",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 1, 0); }},
+      {"have the first coordinate for the second too", "has the first coordinate for the second too",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 0, 1); }},
+      {"have the second coordinate for the third too", "has the second coordinate for the third too",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 1, 2); }},
+  };
+  return list;
+}
+
+}  // namespace sextant::identify
