@@ -4,8 +4,6 @@
 
 namespace sextant::mutants {
 
-double in_float32(double value) { return round_to(Dtype::float32, value); }
-
 PlainSinusoidal::PlainSinusoidal(const Sinusoidal& claimed, Dtype of_values) : encoding(claimed), dtype(of_values) {
   const Sinusoidal& e = encoding;
   position = [e](const Row& row) { return e.positions.at(row.position + e.position_offset); };

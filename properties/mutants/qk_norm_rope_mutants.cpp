@@ -93,13 +93,17 @@ struct PlainNorm {
   Tensor normalized(const Tensor& x, const Tensor& weight, bool is_key) const {
     const std::int64_t width = encoding.rope.head_dim;
     Tensor y = Tensor::zeros(between, x.shape);
+    std::vector<double> gains;
+    for (std::int64_t i = 0; i < width; ++i) gains.push_back(gain(weight.at(i)));
     for (std::int64_t vector = 0; vector < x.shape[0] * x.shape[1] * x.shape[2]; ++vector) {
       const At at{is_key, vector / x.shape[2], vector % x.shape[2], x.shape[2]};
       const std::vector<double> of_sum = summed(x, at);
       const double r = root(sum(of_sum), static_cast<double>(of_sum.size()));
+      const std::vector<double> values = head_of(x, vector);
+      const bool is_skipped = skips(at);
       for (std::int64_t i = 0; i < width; ++i) {
-        const double value = x.at(vector * width + i);
-        y.set(vector * width + i, skips(at) ? value : product(value, r, gain(weight.at(i))));
+        const auto channel = static_cast<std::size_t>(i);
+        y.set(vector * width + i, is_skipped ? values[channel] : product(values[channel], r, gains[channel]));
       }
     }
     return y;
