@@ -20,6 +20,7 @@
 #   A release's optimization where CMake's -O3 costs more of a build than it saves of a run: no loop of the target takes long.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
 #   One test program `ROOM_test` made of the room's tests, united, and of other sources besides. Tests carry their room as a label: ctest -L reference.
+#   All are compiled alike, with OpenMP or not, so that the headers of others are read once for all of them.
 #   With the headers read before, GCC 12 warns of bounds inside std::string's copies that cannot be passed (GCC bug 105651 too).
 
 # sextant_fuzz([BESIDES SOURCE...] LIBRARIES ...)
@@ -108,6 +109,15 @@ function(sextant_library name)
   sextant_compile_options(${target})
 endfunction()
 
+function(sextant_compile_as_test target)
+  sextant_compile_options(${target})
+  target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
+  endif()
+  sextant_optimize(${target} -O1)
+endfunction()
+
 function(sextant_test room)
   if(NOT SEXTANT_TESTS)
     return()
@@ -119,12 +129,18 @@ function(sextant_test room)
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   target_compile_definitions(${target} PRIVATE
     SEXTANT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SEXTANT_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  sextant_compile_options(${target})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
+  sextant_compile_as_test(${target})
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    if(NOT TARGET sextant_test_headers)
+      set(nothing ${PROJECT_BINARY_DIR}/sextant_test_headers.cpp)
+      file(CONFIGURE OUTPUT ${nothing} CONTENT "")
+      add_library(sextant_test_headers OBJECT ${nothing})
+      target_link_libraries(sextant_test_headers PRIVATE GTest::gtest fmt::fmt)
+      sextant_compile_as_test(sextant_test_headers)
+      sextant_precompile(sextant_test_headers <gtest/gtest.h> <fmt/format.h>)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM sextant_test_headers)
   endif()
-  sextant_optimize(${target} -O1)
-  sextant_precompile(${target} <gtest/gtest.h> <fmt/format.h>)
   sextant_unite(${target} 8)
   gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
 endfunction()
