@@ -77,7 +77,7 @@ Real frequency(const Fourier& encoding, const Tensor* weight, std::int64_t axis,
 template <class Real>
 Turns turns_of_count(const Fourier& encoding, const Tensor* weight, std::int64_t axis, std::int64_t band) {
   Real turn = frequency<Real>(encoding, weight, axis, band) * encoding.positions.step / divisor_of(encoding, axis);
-  if (encoding.angle_unit == AngleUnit::radian) turn /= 2 * boost::math::constants::pi<Real>();
+  if (encoding.angle_unit == AngleUnit::radian) turn /= 2 * wide_pi<Real>();
   if (encoding.angle_unit == AngleUnit::half_turn) turn /= 2;
   const bool negative = turn < 0;
   const cpp_int units(round(ldexp(Real(abs(turn)), 192)));
@@ -174,8 +174,7 @@ std::optional<double> of_turns(const Fraction& fraction, AngleUnit unit, Fourier
   const cpp_int whole = floor_of(2 * quarters_over + fraction.denominator, 2 * fraction.denominator);
   const cpp_int rest = quarters_over - whole * fraction.denominator;
   const auto quarters = static_cast<int>(whole - 4 * floor_of(whole, 4));
-  const Real angle =
-      real_of<Real>(rest) / real_of<Real>(fraction.denominator) * boost::math::constants::half_pi<Real>();
+  const Real angle = real_of<Real>(rest) / real_of<Real>(fraction.denominator) * wide_half_pi<Real>();
   const Real value = turned(Real(sin(angle)), Real(cos(angle)), quarters, function);
   if (value.is_zero()) return 0.0;
   return rounded_alike(dtype, Approximation<Real>{value, Real(abs(value) * ldexp(spacing_at_one<Real>(), 12))});
@@ -189,10 +188,10 @@ std::optional<double> of_angle(const Fraction& fraction, const FourierValue& fro
                                Dtype dtype) {
   Real angle = real_of<Real>(fraction.numerator) / real_of<Real>(fraction.denominator);
   if (fraction.times_power) angle *= power_of_two<Real>(from.encoding, from.band);
-  if (from.encoding.angle_unit == AngleUnit::half_turn) angle *= boost::math::constants::pi<Real>();
-  if (from.encoding.angle_unit == AngleUnit::turn) angle *= boost::math::constants::two_pi<Real>();
+  if (from.encoding.angle_unit == AngleUnit::half_turn) angle *= wide_pi<Real>();
+  if (from.encoding.angle_unit == AngleUnit::turn) angle *= wide_two_pi<Real>();
   const Real error = (ldexp(Real(1), 13) + abs(angle) * ldexp(Real(1), 18)) * spacing_at_one<Real>();
-  const Real& two_pi = boost::math::constants::two_pi<Real>();
+  const Real& two_pi = wide_two_pi<Real>();
   if (abs(angle) > 0x1p50) angle -= round(angle / two_pi) * two_pi;
   // What is left of an angle beyond this precision says nothing.
   if (error > 1) return std::nullopt;

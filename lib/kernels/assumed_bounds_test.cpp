@@ -102,10 +102,10 @@ TYPED_TEST_SUITE(AssumedOfBoost, Widths);
 TYPED_TEST(AssumedOfBoost, Constants) {
   const auto pi = [](mpfr_ptr out, mpfr_srcptr, mpfr_rnd_t rounding) { return mpfr_const_pi(out, rounding); };
   const auto ln_two = [](mpfr_ptr out, mpfr_srcptr, mpfr_rnd_t rounding) { return mpfr_const_log2(out, rounding); };
-  EXPECT_LE(this->judge_.relative(pi, 0, boost::math::constants::pi<TypeParam>()), 512);
-  EXPECT_LE(this->judge_.relative(pi, 0, TypeParam(2 * boost::math::constants::half_pi<TypeParam>())), 512);
-  EXPECT_LE(this->judge_.relative(pi, 0, TypeParam(boost::math::constants::two_pi<TypeParam>() / 2)), 512);
-  EXPECT_LE(this->judge_.relative(ln_two, 0, boost::math::constants::ln_two<TypeParam>()), 512);
+  EXPECT_LE(this->judge_.relative(pi, 0, wide_pi<TypeParam>()), 512);
+  EXPECT_LE(this->judge_.relative(pi, 0, TypeParam(2 * wide_half_pi<TypeParam>())), 512);
+  EXPECT_LE(this->judge_.relative(pi, 0, TypeParam(wide_two_pi<TypeParam>() / 2)), 512);
+  EXPECT_LE(this->judge_.relative(ln_two, 0, wide_ln_two<TypeParam>()), 512);
 }
 
 TYPED_TEST(AssumedOfBoost, Operations) {

@@ -1,7 +1,6 @@
 #include "lib/kernels/powers.hpp"
 
 #include <algorithm>
-#include <boost/math/constants/constants.hpp>
 #include <cmath>
 #include <utility>
 
@@ -17,7 +16,7 @@ using W = Wide<256>;
 BinaryPowers make() {
   const StandardArithmetic arithmetic;
   fill_wide_constants();
-  const W ratio = exp(W(boost::math::constants::ln_two<W>() / BinaryPowers::points));
+  const W ratio = exp(W(wide_ln_two<W>() / BinaryPowers::points));
   BinaryPowers powers{};
   W power = 1;
   for (std::size_t k = 0; k < BinaryPowers::points; ++k) {
@@ -41,7 +40,7 @@ PowerRates::PowerRates(std::vector<Turns> fixed, std::vector<double> rates)
 PowerRates::PowerRates(std::span<const PowerScale> of_one_position) {
   const StandardArithmetic arithmetic;
   fill_wide_constants();
-  const W& ln_two = boost::math::constants::ln_two<W>();
+  const W& ln_two = wide_ln_two<W>();
   std::vector<Turns> fixed;
   std::vector<double> rates;
   for (const PowerScale& factor : of_one_position) {

@@ -37,7 +37,7 @@ std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int
   const W ratio = count > 1 ? W(exp(-log(W(base)) * numerator / denominator)) : W(1);
   const boost::multiprecision::cpp_int whole = boost::multiprecision::cpp_int(1) << 192;
   W turn = W(whole) * factor;
-  if (unit.of == CountUnit::Of::radian) turn /= 2 * boost::math::constants::pi<W>();
+  if (unit.of == CountUnit::Of::radian) turn /= 2 * wide_pi<W>();
   turn /= W(unit.whole) + W(unit.part);
   std::vector<Turns> turns;
   turns.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));

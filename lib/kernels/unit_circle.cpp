@@ -31,7 +31,7 @@ UnitCircle make() {
   fill_wide_constants();
   constexpr std::size_t eighth = UnitCircle::points / 8;
   constexpr std::size_t quarter = UnitCircle::points / 4;
-  const WideSinCos<W> step = wide_sin_cos(W(boost::math::constants::pi<W>() / (UnitCircle::points / 2)));
+  const WideSinCos<W> step = wide_sin_cos(W(wide_pi<W>() / (UnitCircle::points / 2)));
   UnitCircle circle{};
   std::array<Split, quarter + 1> sine{};
   WideSinCos<W> at{W(0), W(1)};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/kernels/correct_rounding.hpp"
+#include "lib/kernels/wide.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 
@@ -17,7 +18,7 @@ using boost::multiprecision::cpp_int;
 // operations, (2^9 + 3) e of the quotient.
 template <class Real>
 std::optional<std::vector<Turns>> turns_of(const std::vector<Approximation<Real>>& radians) {
-  const Real unit = ldexp(Real(1), 192) / boost::math::constants::two_pi<Real>();
+  const Real unit = ldexp(Real(1), 192) / wide_two_pi<Real>();
   const Real limit = ldexp(Real(1), -200);
   std::vector<Turns> turns;
   turns.reserve(radians.size());

@@ -8,6 +8,7 @@
 #include "lib/kernels/certify.hpp"
 #include "lib/kernels/correct_rounding.hpp"
 #include "lib/kernels/rotation_error.hpp"
+#include "lib/kernels/wide.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 
 namespace sextant {
@@ -73,7 +74,7 @@ WideRotation<Real> wide_rotation(const OpenPair& open) {
   const Approximation<Real> frequency = frequencies.radians(index);
   const Real angle = frequency.value * open.position;
   // Whole turns are taken off at full precision, so that the quotient inside wide_sin_cos stays small.
-  const Real& two_pi = boost::math::constants::two_pi<Real>();
+  const Real& two_pi = wide_two_pi<Real>();
   const WideSinCos<Real> turn = wide_sin_cos(Real(angle - round(angle / two_pi) * two_pi));
   // With e = spacing_at_one and the bounds of wide.hpp. The angle errs by that of the frequency, |position| times, by
   // the product's e, and by pi's 2^9 e and three operations where turns are taken off. What is left is at most pi, so

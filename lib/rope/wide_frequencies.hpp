@@ -79,8 +79,7 @@ class WideFrequencies {
 
   // c(b) = n ln(L/(2 pi b)) / (2 ln rope_theta), the pair that turns b times within L (Peng et al. 2023, section 3.2).
   Real correction(const YarnScaling& yarn, double turns) const {
-    const Real wavelength =
-        Real(yarn.original_max_position_embeddings) / (boost::math::constants::two_pi<Real>() * turns);
+    const Real wavelength = Real(yarn.original_max_position_embeddings) / (wide_two_pi<Real>() * turns);
     return log(wavelength) * width_ / (2 * log_theta_);
   }
 
@@ -121,7 +120,7 @@ class WideFrequencies {
   // Step 18.
   Approximation<Real> llama3_ramp(const Llama3Scaling& llama3, const Real& w) const {
     // L w/(2 pi) is the number of turns within L; its two borders make the three bands of Meta's code.
-    const Real turns = llama3.original_max_position_embeddings * w / boost::math::constants::two_pi<Real>();
+    const Real turns = llama3.original_max_position_embeddings * w / wide_two_pi<Real>();
     const Real low = llama3.low_freq_factor;
     const Real length = llama3.high_freq_factor - low;
     if (length == 0) {
@@ -155,7 +154,7 @@ class WideFrequencies {
 
       Approximation<Real> operator()(const DefaultScaling&) const {
         if (all.extent_ == 0) return precisely(w);
-        return precisely(w * boost::math::constants::two_pi<Real>() * all.stretch_ / all.extent_);
+        return precisely(w * wide_two_pi<Real>() * all.stretch_ / all.extent_);
       }
       Approximation<Real> operator()(const LinearScaling& linear) const { return precisely(w / linear.factor); }
       Approximation<Real> operator()(const NtkScaling&) const { return precisely(w); }

@@ -7,6 +7,7 @@
 
 #include "lib/kernels/correct_rounding.hpp"
 #include "lib/kernels/rational_power.hpp"
+#include "lib/kernels/wide.hpp"
 
 namespace sextant {
 namespace {
@@ -37,7 +38,7 @@ std::optional<double> attempt(Dtype dtype, const SinusoidalPlan& plan, std::int6
   const double factor = angles_per_step(encoding);
   frequency *= factor;
   frequency /= W(plan.unit.whole) + W(plan.unit.part);
-  const W& two_pi = boost::math::constants::two_pi<W>();
+  const W& two_pi = wide_two_pi<W>();
   const bool in_turns = plan.unit.of == CountUnit::Of::turn;
   if (in_turns) frequency *= two_pi;
   W angle = frequency * position;

@@ -1,7 +1,6 @@
 #include "lib/xpos/geometric_rotations.hpp"
 
 #include <algorithm>
-#include <boost/math/constants/constants.hpp>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <numeric>
@@ -9,6 +8,7 @@
 #include <type_traits>
 
 #include "lib/kernels/correct_rounding.hpp"
+#include "lib/kernels/wide.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
 // Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental
@@ -139,7 +139,7 @@ GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t 
 template <class Real>
 GeometricRotations::Turn::Parts<Real> GeometricRotations::Turn::parts() const {
   const Real e = spacing_at_one<Real>();
-  const Real two_pi = 2 * boost::math::constants::pi<Real>();
+  const Real two_pi = 2 * wide_pi<Real>();
   Parts<Real> parts;
   Real angle;
   Real angle_error;
