@@ -14,6 +14,7 @@
 #include "properties/identify/answers_apart.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/identify/identify.hpp"
+#include "properties/identify/other_rotations.hpp"
 #include "properties/identify/rearranged_answers.hpp"
 #include "properties/identify/short_audit.hpp"
 #include "properties/identify/wrong_places.hpp"
@@ -224,6 +225,12 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
   }
   const Identification found = identify(subject, claim);
   Told told = told_by_name(subject, claim, found);
+  // What explains every vector that is asked is more than what is told of some, or what a short audit does not refute.
+  const Spec* verified = told.diagnosis.is_verified ? &*found.spec : nullptr;
+  if (auto difference = other_rotation(subject, claim, verified)) {
+    alone.differences.push_back(std::move(*difference));
+    return alone;
+  }
   if (told.diagnosis.differences.empty() || told.is_vague) {
     if (auto difference = dependent_answers(subject, claim)) {
       alone.differences.push_back(std::move(*difference));
@@ -231,6 +238,10 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
     }
     if (auto place = wrong_places(subject, claim, clues)) {
       alone.differences.push_back(std::move(*place));
+      return alone;
+    }
+    if (auto block = wrong_block(subject, claim)) {
+      alone.differences.push_back(std::move(*block));
       return alone;
     }
   }

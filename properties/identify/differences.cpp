@@ -395,11 +395,19 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const RopeNd& claimed
   return list.made();
 }
 
+std::string centre_text(const std::variant<std::int64_t, HalfOfCall>& centre) {
+  if (const auto* position = std::get_if<std::int64_t>(&centre)) return fmt::format("position {}", *position);
+  return fmt::format("half of the call's length, rounded {}",
+                     std::get<HalfOfCall>(centre) == HalfOfCall::floor ? "down" : "up");
+}
+
 std::vector<DiagnosedDifference> compare(const Spec& spec, const Xpos& claimed, const Xpos& found) {
   List list;
   list.named("role", claimed.role, found.role);
   list.measured("scale_base", claimed.scale_base, found.scale_base);
-  if (claimed.centre != found.centre) list.add("pairs keep their length at another position than the claimed centre");
+  if (claimed.centre != found.centre)
+    list.add(fmt::format("pairs keep their length at {}, where the claim has {}", centre_text(found.centre),
+                         centre_text(claimed.centre)));
   join(list, compare(spec, claimed.rope, found.rope));
   return list.made();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/asked_once_more.hpp"
 #include "properties/identify/counted_session.hpp"
 #include "properties/identify/effective_bits.hpp"
 #include "properties/identify/identify_attention.hpp"
@@ -91,6 +92,12 @@ Identification identify(const Subject& subject, const Spec& probe) {
   if (!found.spec && found.faults.empty()) {
     if (RoundedValues seen = rounded_values(session, probe); seen.are_truncated)
       found.faults.emplace_back(std::move(seen.words), seen.stage);
+  }
+  if (found.spec && found.faults.empty() && (found.confidence == Confidence::high || found.confidence == Confidence::medium)) {
+    if (std::string where = answers_unlike(session, *found.spec); !where.empty()) {
+      found.faults.push_back(vague(std::move(where)));
+      found.confidence = Confidence::low;
+    }
   }
   if (found.spec) {
     found.effective = effective_bits(session, *found.spec);

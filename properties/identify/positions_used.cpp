@@ -300,7 +300,9 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   for (const Way& way : known_ways(question.step)) {
     if (explains(way, calls, in_float32)) return {false, way.words, {}};
   }
-  if (std::string words = words_of_odd_heads(calls, in_float32); !words.empty()) return {false, std::move(words), {}};
+  // Calls of as many heads and tokens alone were asked, so that it may be so in some others alone.
+  if (std::string words = words_of_odd_heads(calls, in_float32); !words.empty())
+    return {false, std::move(words), {}, true};
   const auto is_right = [&](std::int64_t position) {
     const Turned one = turned(question, {position, longest, position, longest});
     return is_at(one.rows.front(), static_cast<double>(position), in_float32);

@@ -287,6 +287,8 @@ class Fitter {
 
   // Checks a rule against every list, by the reference, and keeps it where it fits.
   bool keep(const RopeScaling& rule, double theta, int digits, bool is_pinned, std::string remark = {}) {
+    // What is measured turns.
+    if (std::get_if<NoTurning>(&rule) != nullptr) return false;
     Rope rope = layout_;
     rope.rope_theta = theta;
     rope.rope_scaling = rule;

@@ -1,0 +1,225 @@
+#include "properties/identify/other_positions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lib/numeric/dtype.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/identify/other_lengths.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// Positions before 0 are asked of no claim that has none, and turned backwards all the same.
+Spec with_negative(Spec spec) {
+  spec.min_position = -spec.max_position;
+  return spec;
+}
+
+class OtherPositions {
+ public:
+  explicit OtherPositions(const Spec& claim) : claim_(claim) {}
+
+  std::vector<VectorReading> made() && {
+    if (axes_of(claim_.encoding) > 1) return {};
+    const Rope* rope = rope_of(claim_);
+    if (const auto* linear = std::get_if<LinearScaling>(&rope->rope_scaling)) add_divided(linear->factor);
+    add_wrapped();
+    if (const auto* xpos = held<Xpos>(claim_)) add_centres(*xpos);
+    return std::move(list_);
+  }
+
+ private:
+  void add(std::string words, std::function<double(std::int64_t position)> position) {
+    list_.push_back({std::move(words), DiagnosedStage::position,
+                     [claim = claim_, position = std::move(position)](
+                         const VectorInCall& vector) -> std::optional<TakenVector> {
+                       const double other = position(vector.place().front());
+                       if (!std::isfinite(other) || other != std::floor(other)) return std::nullopt;
+                       TakenVector taken = as_claimed(with_negative(claim), vector);
+                       taken.place = {static_cast<std::int64_t>(other)};
+                       return taken;
+                     }});
+  }
+
+  // p / s counts in steps of the claim's frequencies, 1/s of the unscaled ones.
+  void add_divided(double s) {
+    const auto divided = [s](auto round) {
+      return [=](std::int64_t p) { return round(static_cast<double>(p) / s) * s; };
+    };
+    add("positions are divided by the factor as whole numbers, rounded down",
+        divided([](double p) { return std::floor(p); }));
+    add("positions are divided by the factor and rounded to whole numbers",
+        divided([](double p) { return std::nearbyint(p); }));
+    add("positions are divided by the factor and rounded up to whole numbers",
+        divided([](double p) { return std::ceil(p); }));
+    // Whole multiples of 1/s where s is a power of 2; of others nothing is said.
+    add("positions divided by the factor are rounded to float16: right up to position 2048",
+        divided([](double p) { return round_to(Dtype::float16, p); }));
+    add("positions divided by the factor are rounded to bfloat16: right up to position 256",
+        divided([](double p) { return round_to(Dtype::bfloat16, p); }));
+  }
+
+  void add_wrapped() {
+    if (claim_.max_position <= 32768) return;
+    add("positions are numbers of 16 bits with a sign: 32768 is turned as -32768", [](std::int64_t p) {
+      const std::int64_t low = ((p % 65536) + 65536) % 65536;
+      return static_cast<double>(low >= 32768 ? low - 65536 : low);
+    });
+  }
+
+  void add_centres(const Xpos& xpos) {
+    const auto centred = [&](std::string words, std::function<std::int64_t(const VectorInCall&)> centre) {
+      list_.push_back({std::move(words), DiagnosedStage::position,
+                       [claim = claim_, centre = std::move(centre)](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(claim, vector);
+                         held<Xpos>(taken.spec)->centre = centre(vector);
+                         return std::optional(std::move(taken));
+                       }});
+    };
+    if (std::holds_alternative<HalfOfCall>(xpos.centre)) {
+      centred("each batch row has a centre of its own, half of its length, where the claim has half of the call's",
+              [half = std::get<HalfOfCall>(xpos.centre)](const VectorInCall& vector) {
+                const std::int64_t length = vector.row_length(vector.batch);
+                return half == HalfOfCall::floor ? length / 2 : (length + 1) / 2;
+              });
+    }
+    centred("the centre is half of the number of tokens, whatever their positions",
+            [](const VectorInCall& vector) { return vector.tokens / 2; });
+    centred("the centre is added to positions, where the claim subtracts it", [claim = claim_](const VectorInCall& at) {
+      return -std::get<std::int64_t>(held<Xpos>(as_claimed(claim, at).spec)->centre);
+    });
+    // A power of p - c and an angle of p - c are those of a position that counts from c.
+    const bool is_at_0 = xpos.centre == std::variant<std::int64_t, HalfOfCall>(std::int64_t{0});
+    if (!is_at_0)
+      list_.push_back({"angles count from the centre too, where the claim's count from position 0",
+                       DiagnosedStage::position, [claim = claim_](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(with_negative(claim), vector);
+                         auto& centre = std::get<std::int64_t>(held<Xpos>(taken.spec)->centre);
+                         taken.place.front() -= centre;
+                         centre = 0;
+                         return std::optional(std::move(taken));
+                       }});
+    if (xpos.rope.pairing == Pairing::interleaved) add_scales_by_channel();
+  }
+
+  // Channel c of the m that turn has the scale of pair c mod m/2, in place of c/2.
+  void add_scales_by_channel() {
+    list_.push_back(
+        {"the list of scales is repeated as a whole over channels, where pairs are neighbours: channel c has the scale "
+         "of pair c modulo the number of pairs",
+         DiagnosedStage::table, [claim = claim_](const VectorInCall& vector) -> std::optional<TakenVector> {
+           TakenVector taken = as_claimed(claim, vector);
+           const auto& xpos = *held<Xpos>(taken.spec);
+           const std::int64_t count = pairs(xpos.rope);
+           const auto n = static_cast<double>(rotary_width(xpos.rope));
+           const double sign = xpos.role == Role::query ? 1 : -1;
+           const double power =
+               sign * static_cast<double>(taken.place.front() - std::get<std::int64_t>(xpos.centre)) / xpos.scale_base;
+           const auto scale = [&](std::int64_t pair) {
+             return std::pow((2 * static_cast<double>(pair) / n + 0.4) / 1.4, power);
+           };
+           taken.times.assign(static_cast<std::size_t>(xpos.rope.head_dim), 1);
+           const std::int64_t first = first_rotary_channel(xpos.rope);
+           for (std::int64_t c = 0; c < 2 * count; ++c)
+             taken.times[static_cast<std::size_t>(first + c)] = scale(c / 2) / scale(c % count);
+           return taken;
+         }});
+  }
+
+  Spec claim_;
+  std::vector<VectorReading> list_;
+};
+
+// Vectors by a comparison of two numbers of them and their call.
+struct ByExtents {
+  std::string words;
+  std::function<bool(const VectorInCall& vector)> holds;
+};
+
+std::vector<ByExtents> comparisons(ComparedWith with) {
+  if (with == ComparedWith::block) {
+    std::vector<ByExtents> list;
+    for (const std::int64_t number : {32, 64, 128, 256, 512, 1024})
+      list.push_back({fmt::format("vectors from number {} of a call on, its rows, tokens and heads counted together,",
+                                  number),
+                      [number](const VectorInCall& at) { return at.number() >= number; }});
+    return list;
+  }
+  return {
+      {"heads of a number from the call's number of tokens on (head h where h >= tokens)",
+       [](const VectorInCall& at) { return at.head >= at.tokens; }},
+      {"tokens of a number from the call's number of heads on (token t where t >= heads)",
+       [](const VectorInCall& at) { return at.token >= at.heads; }},
+      {"rows of a batch from the call's number of heads on (row b where b >= heads)",
+       [](const VectorInCall& at) { return at.batch >= at.heads; }},
+      {"rows of a batch from the call's number of tokens on (row b where b >= tokens)",
+       [](const VectorInCall& at) { return at.batch >= at.tokens; }},
+      {"tokens of a number from the call's number of rows on (token t where t >= rows)",
+       [](const VectorInCall& at) { return at.batches > 1 && at.token >= at.batches; }},
+      {"heads of a number from the call's number of rows on (head h where h >= rows)",
+       [](const VectorInCall& at) { return at.head >= at.batches; }}};
+}
+
+}  // namespace
+
+std::vector<VectorReading> other_positions(const Spec& claim) {
+  if (rope_of(claim) == nullptr) return {};
+  return OtherPositions(claim).made();
+}
+
+std::string wrong_by_comparison(AskedVectors& asked, const VectorReading& own, ComparedWith with) {
+  for (const ByExtents& place : comparisons(with)) {
+    if (!asked.are_wrong_where(place.holds)) continue;
+    const auto as = [&](const std::function<void(TakenVector& taken)>& change) {
+      return asked.are_explained({"", DiagnosedStage::other, [&](const VectorInCall& vector) {
+                                    auto taken = own.taken(vector);
+                                    if (taken && place.holds(vector)) change(*taken);
+                                    return taken;
+                                  }});
+    };
+    const auto moved = [&](std::int64_t by) {
+      return as([by](TakenVector& taken) {
+        for (std::int64_t& coordinate : taken.place) coordinate += by;
+      });
+    };
+    if (as([](TakenVector& taken) { taken.is_as_given = true; }))
+      return fmt::format("{} are not rotated, and the rest is right", place.words);
+    if (moved(1)) return fmt::format("{} are turned one position too far, and the rest is right", place.words);
+    if (moved(-1)) return fmt::format("{} are turned one position too little, and the rest is right", place.words);
+    return fmt::format("{} are wrong, and the rest is right", place.words);
+  }
+  return {};
+}
+
+std::vector<AskedPlaces> calls_about_extents(const Spec& claim) {
+  const std::int64_t axes = axes_of(claim.encoding);
+  const std::int64_t last = axes > 1 ? 16 : std::min<std::int64_t>(claim.max_position - 1, 100003);
+  std::vector<AskedPlaces> calls;
+  const auto add = [&](std::int64_t batches, std::int64_t tokens, std::int64_t heads, std::int64_t span) {
+    AskedPlaces places{batches, heads, {}};
+    for (std::int64_t i = 0; i < axes * batches * tokens; ++i)
+      places.positions.push_back(1 + ((i + 1) * 211 + 13) % std::max<std::int64_t>(span - 1, 1));
+    calls.push_back(std::move(places));
+  };
+  const std::int64_t near = std::min<std::int64_t>(last, 509);
+  add(3, 5, 2, near);
+  add(2, 9, 4, last);
+  add(1, 1, 3, near);
+  add(1, 1, 12, last);
+  add(2, 1, 3, near);
+  add(5, 3, 2, near);
+  add(1, 2, 12, near);
+  add(1, 5, 9, last);
+  add(1, 40, 4, near);
+  add(1, 260, 1, near);
+  add(1, 260, 2, last);
+  add(2, 40, 20, near);
+  add(40, 3, 12, near);
+  return calls;
+}
+
+}  // namespace sextant::identify

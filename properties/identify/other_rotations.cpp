@@ -1,0 +1,57 @@
+#include "properties/identify/other_rotations.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "properties/identify/other_grids.hpp"
+#include "properties/identify/other_lengths.hpp"
+#include "properties/identify/other_norms.hpp"
+#include "properties/identify/other_positions.hpp"
+#include "properties/identify/taken_vectors.hpp"
+
+namespace sextant::identify {
+namespace {
+
+VectorReading own_reading(const Spec& claim) {
+  return {"", DiagnosedStage::other,
+          [claim](const VectorInCall& vector) { return std::optional(as_claimed(claim, vector)); }};
+}
+
+std::optional<DiagnosedDifference> worded(std::string words) {
+  if (words.empty()) return std::nullopt;
+  return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
+}
+
+}  // namespace
+
+std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const Spec& claim, const Spec* named) {
+  if (rope_of(claim) == nullptr || model_of(claim)->not_judged()) return std::nullopt;
+  const auto session = subject.open(claim);
+  AskedVectors asked(*session, claim);
+  for (auto* calls : {&calls_about_extents, &calls_about_lengths, &calls_about_grids}) {
+    for (const AskedPlaces& places : (*calls)(claim)) asked.ask(places);
+  }
+  const bool is_named = named != nullptr && named->accuracy == claim.accuracy && rope_of(*named) != nullptr;
+  if (is_named && asked.find_wrong(own_reading(*named)) == 0) return std::nullopt;
+  const VectorReading own = own_reading(claim);
+  if (asked.find_wrong(own) == 0) return std::nullopt;
+  for (auto* readings : {&other_lengths, &other_positions, &other_grids, &other_norms}) {
+    for (const VectorReading& reading : (*readings)(claim)) {
+      if (asked.are_explained(reading)) return DiagnosedDifference{reading.words, "", reading.stage};
+    }
+  }
+  return worded(wrong_by_comparison(asked, own, ComparedWith::extents));
+}
+
+std::optional<DiagnosedDifference> wrong_block(const Subject& subject, const Spec& claim) {
+  if (rope_of(claim) == nullptr || model_of(claim)->not_judged()) return std::nullopt;
+  const auto session = subject.open(claim);
+  AskedVectors asked(*session, claim);
+  for (const AskedPlaces& places : calls_about_extents(claim)) asked.ask(places);
+  const VectorReading own = own_reading(claim);
+  if (asked.find_wrong(own) == 0) return std::nullopt;
+  return worded(wrong_by_comparison(asked, own, ComparedWith::block));
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "properties/model/model.hpp"
+#include "properties/verdict/diagnosis.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant::identify {
+
+/// Which input of a call a vector is of: of `rotate` there is one.
+enum class VectorSide { only, query, key };
+
+/// A vector that a call asks to be turned, and where it stands.
+struct VectorInCall {
+  const Call& call;
+  std::int64_t axes;
+  std::int64_t batches;
+  std::int64_t tokens;
+  std::int64_t heads;  ///< of its side
+  std::int64_t query_heads;
+  VectorSide side;
+  std::int64_t batch;
+  std::int64_t token;
+  std::int64_t head;
+
+  std::int64_t coordinate(std::int64_t axis, std::int64_t of_batch, std::int64_t of_token) const;
+  std::vector<std::int64_t> place() const;
+  /// Its number among those of its side, [batch, tokens, heads].
+  std::int64_t number() const { return (batch * tokens + token) * heads + head; }
+  /// The largest coordinate of its batch row + 1, and of the call.
+  std::int64_t row_length(std::int64_t of_batch) const;
+  std::int64_t call_length() const;
+  /// Channels of vector `number` of its side.
+  std::vector<double> values(std::int64_t of_number) const;
+};
+
+/// What a vector is taken for: one of another claim, at another place. What is empty is its own.
+struct TakenVector {
+  Spec spec;
+  std::vector<std::int64_t> place;
+  std::optional<Tensor> weight = std::nullopt;  ///< of qk_norm_rope
+  /// What each channel of the answer is multiplied by to be the right one. It is rounded once more then, by no more
+  /// than the bound allows the answer itself, so that it is judged by twice the bound.
+  std::vector<double> times = {};
+  bool is_as_given = false;  ///< it is the vector itself, bit for bit
+};
+
+/// A rotation that is the claim's but for one thing, by what each vector is taken for; nothing of what it says nothing
+/// of.
+struct VectorReading {
+  std::string words;
+  DiagnosedStage stage = DiagnosedStage::other;
+  std::function<std::optional<TakenVector>(const VectorInCall& vector)> taken;
+};
+
+/// The extents of a call that is asked, and its positions [axes, batches, tokens].
+struct AskedPlaces {
+  std::int64_t batches;
+  std::int64_t heads;
+  std::vector<std::int64_t> positions;
+};
+
+/// Answers to calls of a rotation, of which some vectors are held against several readings, each by itself.
+class AskedVectors {
+ public:
+  AskedVectors(Session& session, const Spec& claim);
+
+  /// Asks a call; positions that the claim has not leave it out. @throws SubjectFailure, Interrupted.
+  void ask(const AskedPlaces& places);
+
+  /// Takes the vectors that this reading, the claim's own, does not explain for wrong; says how many they are.
+  std::int64_t find_wrong(const VectorReading& own);
+
+  /// Whether a reading explains every vector of which it says something, and says something of a wrong one.
+  bool are_explained(const VectorReading& reading);
+
+  /// The wrong vectors are those for which this is true; at position 0, which shows no angle, nothing is known. There
+  /// are vectors that are right.
+  bool are_wrong_where(const std::function<bool(const VectorInCall& vector)>& holds) const;
+
+ private:
+  struct Answered {
+    Call call;
+    Tensor answer;
+    std::int64_t batches;
+    std::int64_t tokens;
+    std::int64_t heads;
+    std::int64_t key_heads;
+  };
+  struct Looked {
+    std::size_t answer;
+    std::int64_t vector;  // of the answer
+    bool is_wrong = false;
+  };
+  struct Judged {
+    std::unique_ptr<EncodingModel> model;
+    std::unique_ptr<Judge> judge;
+  };
+
+  VectorInCall vector_of(const Looked& one) const;
+  bool is_explained(const Looked& one, const TakenVector& taken);
+  Judged* judge_of(const Spec& spec);
+
+  Session& session_;
+  Spec claim_;
+  std::unique_ptr<EncodingModel> model_;
+  std::vector<Answered> answers_;
+  std::vector<Looked> looked_;
+  std::map<std::string, Judged> judges_;
+};
+
+}  // namespace sextant::identify
