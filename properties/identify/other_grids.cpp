@@ -116,8 +116,7 @@ void continue_below(RowPlaces& places, const ImageKind& kind) {
     RowPlaces first = places;
     for (auto& axis : first) axis.resize(token);
     if (!is_raster(first, kind)) return;
-    for (std::size_t later = token; later < tokens; ++later)
-      places[places.size() - 2][later] += sides_of(first).rows;
+    for (std::size_t later = token; later < tokens; ++later) places[places.size() - 2][later] += sides_of(first).rows;
     return;
   }
 }
@@ -176,8 +175,7 @@ class OtherGrids {
           if (from == to) continue;
           add(fmt::format("{}axis {} has the positions of axis {}", where.words, to, from),
               [=](RowPlaces& places, const VectorInCall& vector) {
-                if (where.holds(vector))
-                  places[static_cast<std::size_t>(to)] = places[static_cast<std::size_t>(from)];
+                if (where.holds(vector)) places[static_cast<std::size_t>(to)] = places[static_cast<std::size_t>(from)];
               });
         }
       }

@@ -60,8 +60,8 @@ std::int64_t centre_at(HalfOfCall half, std::int64_t length) {
 
 // The greatest position of the vectors whose numbers have the same quotient by `block`, + 1.
 double length_of_block(const VectorInCall& vector, std::int64_t block, std::int64_t vectors_of_token) {
-  const std::int64_t number = (vector.batch * vector.tokens + vector.token) * vectors_of_token +
-                              (vectors_of_token > 1 ? vector.head : 0);
+  const std::int64_t number =
+      (vector.batch * vector.tokens + vector.token) * vectors_of_token + (vectors_of_token > 1 ? vector.head : 0);
   const std::int64_t first = number / block * block;
   const std::int64_t last = std::min(first + block, vector.batches * vector.tokens * vectors_of_token) - 1;
   std::int64_t length = 0;
@@ -102,12 +102,12 @@ class OtherLengths {
                          return std::optional(taken(
                              with_rope(claim, [&](Rope& rope) { fix_lengths(rope, length(vector), own); }), vector));
                        }});
-    list_.push_back({std::move(words), DiagnosedStage::frequency,
-                     [claim = claim_, length = std::move(length)](const VectorInCall& vector) {
-                       return std::optional(taken(
-                           with_rope(claim, [&](Rope& rope) { fix_length(rope, stepped(rope, length(vector))); }),
-                           vector));
-                     }});
+    list_.push_back(
+        {std::move(words), DiagnosedStage::frequency,
+         [claim = claim_, length = std::move(length)](const VectorInCall& vector) {
+           return std::optional(
+               taken(with_rope(claim, [&](Rope& rope) { fix_length(rope, stepped(rope, length(vector))); }), vector));
+         }});
   }
 
   static double stepped(const Rope& rope, double length) {
@@ -187,31 +187,30 @@ class OtherLengths {
 
   // What becomes of a length l beyond L, by its quotient.
   void add_steps(const DynamicScaling& rule, std::string words, double (*ratio)(double)) {
-    list_.push_back({std::move(words), DiagnosedStage::frequency, [claim = claim_, rule, ratio](const VectorInCall& at) {
-                       const auto trained = static_cast<double>(rule.original_max_position_embeddings);
-                       const auto length = static_cast<double>(claimed_length(claim, at));
-                       const double taken_length =
-                           length <= trained ? length : std::round(trained * ratio(length / trained));
-                       return std::optional(
-                           taken(with_rope(claim, [&](Rope& rope) { fix_length(rope, taken_length); }), at));
-                     }});
+    list_.push_back(
+        {std::move(words), DiagnosedStage::frequency, [claim = claim_, rule, ratio](const VectorInCall& at) {
+           const auto trained = static_cast<double>(rule.original_max_position_embeddings);
+           const auto length = static_cast<double>(claimed_length(claim, at));
+           const double taken_length = length <= trained ? length : std::round(trained * ratio(length / trained));
+           return std::optional(taken(with_rope(claim, [&](Rope& rope) { fix_length(rope, taken_length); }), at));
+         }});
   }
 
   // The base times stretch^power at each length.
   void add_stretch(std::string words, double power, std::function<std::optional<double>(double ratio)> stretch) {
-    list_.push_back(
-        {std::move(words), DiagnosedStage::frequency,
-         [claim = claim_, trained = trained_, power,
-          stretch = std::move(stretch)](const VectorInCall& vector) -> std::optional<TakenVector> {
-           const auto by = stretch(stepped(*rope_of(claim), static_cast<double>(claimed_length(claim, vector))) / trained);
-           if (!by) return std::nullopt;
-           return taken(with_rope(claim,
-                                  [&](Rope& rope) {
-                                    rope.rope_scaling = DefaultScaling{};
-                                    stretch_base(rope, *by, power);
-                                  }),
-                        vector);
-         }});
+    list_.push_back({std::move(words), DiagnosedStage::frequency,
+                     [claim = claim_, trained = trained_, power,
+                      stretch = std::move(stretch)](const VectorInCall& vector) -> std::optional<TakenVector> {
+                       const auto by = stretch(
+                           stepped(*rope_of(claim), static_cast<double>(claimed_length(claim, vector))) / trained);
+                       if (!by) return std::nullopt;
+                       return taken(with_rope(claim,
+                                              [&](Rope& rope) {
+                                                rope.rope_scaling = DefaultScaling{};
+                                                stretch_base(rope, *by, power);
+                                              }),
+                                    vector);
+                     }});
   }
 
   void add_formulas(const DynamicScaling& rule) {
@@ -225,27 +224,29 @@ class OtherLengths {
               [](double ratio) { return std::exp2(std::floor(std::log2(ratio)) + 1); });
     add_steps(rule, "lengths are rounded up to multiples of the original one",
               [](double ratio) { return std::ceil(ratio); });
-    add_steps(rule, "lengths less than a thousandth of a doubling beyond the original one times a power of 2 are taken for it",
-              [](double ratio) { return std::exp2(std::ceil(std::log2(ratio) - 1e-3)); });
+    add_steps(
+        rule,
+        "lengths less than a thousandth of a doubling beyond the original one times a power of 2 are taken for it",
+        [](double ratio) { return std::exp2(std::ceil(std::log2(ratio) - 1e-3)); });
     add_steps(rule, "lengths are rounded down to multiples of the original one",
               [](double ratio) { return std::floor(ratio); });
-    list_.push_back({"lengths are rounded up to powers of 2", DiagnosedStage::frequency,
-                     [claim = claim_](const VectorInCall& vector) {
-                       const double length = std::exp2(
-                           std::ceil(std::log2(static_cast<double>(claimed_length(claim, vector)))));
-                       return std::optional(
-                           taken(with_rope(claim, [&](Rope& rope) { fix_length(rope, length); }), vector));
-                     }});
+    list_.push_back(
+        {"lengths are rounded up to powers of 2", DiagnosedStage::frequency,
+         [claim = claim_](const VectorInCall& vector) {
+           const double length = std::exp2(std::ceil(std::log2(static_cast<double>(claimed_length(claim, vector)))));
+           return std::optional(taken(with_rope(claim, [&](Rope& rope) { fix_length(rope, length); }), vector));
+         }});
     const double s = rule.factor;
     const double power = power_of(rope_);
     // Of a stretch near 0 and below nothing is said: what there is of it is each implementation's own.
     const auto above_0 = [](double stretch) { return stretch > 0.01 ? std::optional(stretch) : std::nullopt; };
     add_stretch("calls shorter than the original length are stretched by the formula of longer ones, to less than 1",
                 power, [=](double ratio) { return above_0(s * ratio - (s - 1)); });
-    add_stretch("the base is stretched by factor l / L beyond L, where the claim has factor l / L - (factor - 1)", power,
-                [=](double ratio) { return std::optional(ratio > 1 ? s * ratio : 1); });
-    add_stretch("the base is stretched by factor l / L at every length, where the claim has factor l / L - (factor - 1)",
-                power, [=](double ratio) { return above_0(s * ratio); });
+    add_stretch("the base is stretched by factor l / L beyond L, where the claim has factor l / L - (factor - 1)",
+                power, [=](double ratio) { return std::optional(ratio > 1 ? s * ratio : 1); });
+    add_stretch(
+        "the base is stretched by factor l / L at every length, where the claim has factor l / L - (factor - 1)", power,
+        [=](double ratio) { return above_0(s * ratio); });
     add_stretch("the base is stretched by l / L, and factor is not read", power,
                 [=](double ratio) { return std::optional(ratio > 1 ? ratio : 1); });
     add_stretch("the exponent n / (n - 2) of the base's stretch is left out", 1,
@@ -267,16 +268,18 @@ class OtherLengths {
     for (const RuleFactor factor : {RuleFactor::left_out, RuleFactor::kept}) {
       if (factor == RuleFactor::kept && !has_factor) continue;
       const std::string_view but = factor == RuleFactor::kept ? ", whose attention factor they have" : "";
-      conditional(fmt::format("calls up to the original length, {}, are turned without rope_scaling {}{}", *trained,
-                              rule, but),
-                  [=](const VectorInCall& vector) { return vector.call_length() <= *trained; }, factor);
-      conditional(fmt::format("calls longer than the original length, {}, are turned without rope_scaling {}{}",
-                              *trained, rule, but),
-                  [=](const VectorInCall& vector) { return vector.call_length() > *trained; }, factor);
-      conditional(fmt::format("positions below the original length, {}, are turned without rope_scaling {}{}", *trained,
-                              rule, but),
-                  [=](const VectorInCall& vector) { return vector.coordinate(0, vector.batch, vector.token) < *trained; },
-                  factor);
+      conditional(
+          fmt::format("calls up to the original length, {}, are turned without rope_scaling {}{}", *trained, rule, but),
+          [=](const VectorInCall& vector) { return vector.call_length() <= *trained; }, factor);
+      conditional(
+          fmt::format("calls longer than the original length, {}, are turned without rope_scaling {}{}", *trained, rule,
+                      but),
+          [=](const VectorInCall& vector) { return vector.call_length() > *trained; }, factor);
+      conditional(
+          fmt::format("positions below the original length, {}, are turned without rope_scaling {}{}", *trained, rule,
+                      but),
+          [=](const VectorInCall& vector) { return vector.coordinate(0, vector.batch, vector.token) < *trained; },
+          factor);
     }
   }
 
@@ -328,7 +331,8 @@ TakenVector as_claimed(const Spec& claim, const VectorInCall& vector) {
     fix_length(rope, static_cast<double>(dynamic == nullptr ? length : reference::stepped_length(*dynamic, length)));
   });
   if (auto* xpos = held<Xpos>(spec)) {
-    if (const auto* half = std::get_if<HalfOfCall>(&xpos->centre)) xpos->centre = centre_at(*half, vector.call_length());
+    if (const auto* half = std::get_if<HalfOfCall>(&xpos->centre))
+      xpos->centre = centre_at(*half, vector.call_length());
   }
   return {std::move(spec), vector.place()};
 }
@@ -360,8 +364,8 @@ std::vector<AskedPlaces> calls_about_lengths(const Spec& claim) {
   // Just beyond doublings, where a logarithm with an epsilon is another one.
   for (std::int64_t doubled = 4 * l; doubled <= 256 * l; doubled *= 2) add(1, 2, {7, doubled, 1});
   // The longest token is neither the first nor the last.
-  for (const std::int64_t length : {l / 2, l - 1, l, l + 1, l + 2, l + l / 4, 3 * l / 2, 2 * l, 2 * l + 1, 3 * l - 1, 3 * l,
-                                    4 * l, 5 * l})
+  for (const std::int64_t length :
+       {l / 2, l - 1, l, l + 1, l + 2, l + l / 4, 3 * l / 2, 2 * l, 2 * l + 1, 3 * l - 1, 3 * l, 4 * l, 5 * l})
     add(1, 2, {7, length - 1, 1, std::min<std::int64_t>(101, length - 1)});
   for (const std::int64_t length : {l - 1, l, l + 1, 3 * l}) add(1, 2, {length - 1});
   // Rows of lengths on either side of it, in several orders.

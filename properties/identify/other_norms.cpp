@@ -24,31 +24,33 @@ double squares_of(const std::vector<double>& channels) {
 // In the order of the channels, each sum a number of bfloat16.
 double squares_in_bfloat16(const std::vector<double>& channels) {
   double sum = 0;
-  for (const double value : channels)
-    sum = round_to(Dtype::bfloat16, sum + round_to(Dtype::bfloat16, value * value));
+  for (const double value : channels) sum = round_to(Dtype::bfloat16, sum + round_to(Dtype::bfloat16, value * value));
   return sum;
 }
 
 // One step of Newton's from a guess whose exponent is -1/2 of the number's.
-double approximate_inverse_root(double number, std::uint32_t magic) {
+double approximate_inverse_root(double number) {
+  constexpr auto of_one = std::bit_cast<std::uint32_t>(1.0F);
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
-  const auto guess = static_cast<double>(std::bit_cast<float>(magic - bits / 2));
+  const auto guess = static_cast<double>(std::bit_cast<float>(of_one / 2 * 3 - bits / 2));
   return guess * (1.5 - number / 2 * guess * guess);
 }
+
+enum class HowMany { one, several };
 
 // Some of the vectors.
 struct SomeVectors {
   std::string words;
-  bool are_many = true;
+  HowMany many;
   std::function<bool(const VectorInCall& vector)> holds;
 };
 
 std::vector<SomeVectors> groups() {
   const auto is_key = [](const VectorInCall& at) { return at.side == VectorSide::key; };
   const auto is_query = [](const VectorInCall& at) { return at.side == VectorSide::query; };
-  std::vector<SomeVectors> list{{"keys", true, is_key}, {"queries", true, is_query}};
-  const auto with = [&](std::string words, bool are_many, auto side, auto holds) {
-    list.push_back({std::move(words), are_many, [=](const VectorInCall& at) { return side(at) && holds(at); }});
+  std::vector<SomeVectors> list{{"keys", HowMany::several, is_key}, {"queries", HowMany::several, is_query}};
+  const auto with = [&](std::string words, HowMany many, auto side, auto holds) {
+    list.push_back({std::move(words), many, [=](const VectorInCall& at) { return side(at) && holds(at); }});
   };
   const auto any = [](const VectorInCall&) { return true; };
   const auto first = [](const VectorInCall& at) { return at.head == 0; };
@@ -57,19 +59,19 @@ std::vector<SomeVectors> groups() {
   const auto later_rows = [](const VectorInCall& at) { return at.batch > 0; };
   const auto single = [](const VectorInCall& at) { return at.tokens == 1; };
   const auto from_256 = [](const VectorInCall& at) { return at.token >= 256; };
-  with("the first query head", false, is_query, first);
-  with("the last query head", false, is_query, last);
-  with("query heads after the first", true, is_query, later);
-  with("the first key head", false, is_key, first);
-  with("the last key head", false, is_key, last);
-  with("key heads after the first", true, is_key, later);
-  with("queries and keys of rows after the first", true, any, later_rows);
-  with("queries of rows after the first", true, is_query, later_rows);
-  with("keys of rows after the first", true, is_key, later_rows);
-  with("queries and keys of calls of one token", true, any, single);
-  with("queries of calls of one token", true, is_query, single);
-  with("keys of calls of one token", true, is_key, single);
-  with("queries and keys of tokens from number 256 of a call on", true, any, from_256);
+  with("the first query head", HowMany::one, is_query, first);
+  with("the last query head", HowMany::one, is_query, last);
+  with("query heads after the first", HowMany::several, is_query, later);
+  with("the first key head", HowMany::one, is_key, first);
+  with("the last key head", HowMany::one, is_key, last);
+  with("key heads after the first", HowMany::several, is_key, later);
+  with("queries and keys of rows after the first", HowMany::several, any, later_rows);
+  with("queries of rows after the first", HowMany::several, is_query, later_rows);
+  with("keys of rows after the first", HowMany::several, is_key, later_rows);
+  with("queries and keys of calls of one token", HowMany::several, any, single);
+  with("queries of calls of one token", HowMany::several, is_query, single);
+  with("keys of calls of one token", HowMany::several, is_key, single);
+  with("queries and keys of tokens from number 256 of a call on", HowMany::several, any, from_256);
   return list;
 }
 
@@ -93,13 +95,13 @@ class OtherNorms {
   }
 
   void add_group(const SomeVectors& group) {
-    const std::string_view are = group.are_many ? "are" : "is";
-    const std::string_view have = group.are_many ? "have" : "has";
+    const std::string_view are = group.many == HowMany::several ? "are" : "is";
+    const std::string_view have = group.many == HowMany::several ? "have" : "has";
     const auto where = [&](std::string words, DiagnosedStage stage, Change change) {
-      add(std::move(words), stage, [holds = group.holds, change = std::move(change)](const VectorInCall& at,
-                                                                                    TakenVector taken) {
-        return holds(at) ? change(at, std::move(taken)) : std::optional(std::move(taken));
-      });
+      add(std::move(words), stage,
+          [holds = group.holds, change = std::move(change)](const VectorInCall& at, TakenVector taken) {
+            return holds(at) ? change(at, std::move(taken)) : std::optional(std::move(taken));
+          });
     };
     where(fmt::format("{} {} normalized and not turned", group.words, are), DiagnosedStage::rotation,
           [](const VectorInCall&, TakenVector taken) {
@@ -113,7 +115,7 @@ class OtherNorms {
             return std::optional(std::move(taken));
           });
     where(fmt::format("{} {} as they came, neither normalized nor turned", group.words,
-                      group.are_many ? "stay" : "stays"),
+                      group.many == HowMany::several ? "stay" : "stays"),
           DiagnosedStage::rotation, [](const VectorInCall&, TakenVector taken) {
             taken.is_as_given = true;
             return std::optional(std::move(taken));
@@ -178,21 +180,23 @@ class OtherNorms {
     const QkNormRope encoding = encoding_;
     // Beyond the last key there is none: what such code reads there is told of no call.
     const auto of_other_key = [&](std::string words, std::function<std::int64_t(const VectorInCall&)> stride) {
-      add_root(std::move(words), DiagnosedStage::other,
-               [encoding, stride = std::move(stride)](const VectorInCall& vector, double right) -> std::optional<double> {
-                 if (vector.side != VectorSide::key) return right;
-                 const std::int64_t token = vector.batch * vector.tokens + vector.token;
-                 const std::int64_t number = token * stride(vector) + vector.head;
-                 if (number >= vector.batches * vector.tokens * vector.heads) return std::nullopt;
-                 return root_of(vector.values(number), encoding);
-               });
+      add_root(
+          std::move(words), DiagnosedStage::other,
+          [encoding, stride = std::move(stride)](const VectorInCall& vector, double right) -> std::optional<double> {
+            if (vector.side != VectorSide::key) return right;
+            const std::int64_t token = vector.batch * vector.tokens + vector.token;
+            const std::int64_t number = token * stride(vector) + vector.head;
+            if (number >= vector.batches * vector.tokens * vector.heads) return std::nullopt;
+            return root_of(vector.values(number), encoding);
+          });
     };
     of_other_key("a key's mean is that of another key, found by as many heads a token as queries have",
                  [](const VectorInCall& vector) { return vector.query_heads; });
     for (const std::int64_t times : {2, 3, 4, 8}) {
-      of_other_key(fmt::format("a key's mean is that of another key, found by {} times as many heads a token as keys have",
-                               times),
-                   [times](const VectorInCall& vector) { return times * vector.heads; });
+      of_other_key(
+          fmt::format("a key's mean is that of another key, found by {} times as many heads a token as keys have",
+                      times),
+          [times](const VectorInCall& vector) { return times * vector.heads; });
     }
     add_root("a head's mean is that of the token's last head", DiagnosedStage::other,
              [encoding](const VectorInCall& vector, double) {
@@ -201,16 +205,13 @@ class OtherNorms {
     add_root("squares are summed in bfloat16", DiagnosedStage::rounding,
              [encoding](const VectorInCall& vector, double) {
                const std::vector<double> channels = vector.values(vector.number());
-               return std::optional(std::sqrt(
-                   squares_in_bfloat16(channels) / static_cast<double>(channels.size()) + encoding.epsilon));
+               return std::optional(
+                   std::sqrt(squares_in_bfloat16(channels) / static_cast<double>(channels.size()) + encoding.epsilon));
              });
-    constexpr auto of_one = std::bit_cast<std::uint32_t>(1.0F);
-    for (const std::uint32_t magic : {of_one / 2 * 3, std::uint32_t{0x5f3759df}, std::uint32_t{0x5f375a86}}) {
-      add_root("the inverse root is approximate: one step of Newton's from a guess by the number's bits",
-               DiagnosedStage::rounding, [magic](const VectorInCall&, double right) {
-                 return std::optional(1 / approximate_inverse_root(right * right, magic));
-               });
-    }
+    add_root("the inverse root is approximate: one step of Newton's from a guess by the number's bits",
+             DiagnosedStage::rounding, [](const VectorInCall&, double right) {
+               return std::optional(1 / approximate_inverse_root(right * right));
+             });
   }
 
   Spec claim_;

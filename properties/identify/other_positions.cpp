@@ -34,15 +34,15 @@ class OtherPositions {
 
  private:
   void add(std::string words, std::function<double(std::int64_t position)> position) {
-    list_.push_back({std::move(words), DiagnosedStage::position,
-                     [claim = claim_, position = std::move(position)](
-                         const VectorInCall& vector) -> std::optional<TakenVector> {
-                       const double other = position(vector.place().front());
-                       if (!std::isfinite(other) || other != std::floor(other)) return std::nullopt;
-                       TakenVector taken = as_claimed(with_negative(claim), vector);
-                       taken.place = {static_cast<std::int64_t>(other)};
-                       return taken;
-                     }});
+    list_.push_back(
+        {std::move(words), DiagnosedStage::position,
+         [claim = claim_, position = std::move(position)](const VectorInCall& vector) -> std::optional<TakenVector> {
+           const double other = position(vector.place().front());
+           if (!std::isfinite(other) || other != std::floor(other)) return std::nullopt;
+           TakenVector taken = as_claimed(with_negative(claim), vector);
+           taken.place = {static_cast<std::int64_t>(other)};
+           return taken;
+         }});
   }
 
   // p / s counts in steps of the claim's frequencies, 1/s of the unscaled ones.
@@ -144,24 +144,23 @@ std::vector<ByExtents> comparisons(ComparedWith with) {
   if (with == ComparedWith::block) {
     std::vector<ByExtents> list;
     for (const std::int64_t number : {32, 64, 128, 256, 512, 1024})
-      list.push_back({fmt::format("vectors from number {} of a call on, its rows, tokens and heads counted together,",
-                                  number),
-                      [number](const VectorInCall& at) { return at.number() >= number; }});
+      list.push_back(
+          {fmt::format("vectors from number {} of a call on, its rows, tokens and heads counted together,", number),
+           [number](const VectorInCall& at) { return at.number() >= number; }});
     return list;
   }
-  return {
-      {"heads of a number from the call's number of tokens on (head h where h >= tokens)",
-       [](const VectorInCall& at) { return at.head >= at.tokens; }},
-      {"tokens of a number from the call's number of heads on (token t where t >= heads)",
-       [](const VectorInCall& at) { return at.token >= at.heads; }},
-      {"rows of a batch from the call's number of heads on (row b where b >= heads)",
-       [](const VectorInCall& at) { return at.batch >= at.heads; }},
-      {"rows of a batch from the call's number of tokens on (row b where b >= tokens)",
-       [](const VectorInCall& at) { return at.batch >= at.tokens; }},
-      {"tokens of a number from the call's number of rows on (token t where t >= rows)",
-       [](const VectorInCall& at) { return at.batches > 1 && at.token >= at.batches; }},
-      {"heads of a number from the call's number of rows on (head h where h >= rows)",
-       [](const VectorInCall& at) { return at.head >= at.batches; }}};
+  return {{"heads of a number from the call's number of tokens on (head h where h >= tokens)",
+           [](const VectorInCall& at) { return at.head >= at.tokens; }},
+          {"tokens of a number from the call's number of heads on (token t where t >= heads)",
+           [](const VectorInCall& at) { return at.token >= at.heads; }},
+          {"rows of a batch from the call's number of heads on (row b where b >= heads)",
+           [](const VectorInCall& at) { return at.batch >= at.heads; }},
+          {"rows of a batch from the call's number of tokens on (row b where b >= tokens)",
+           [](const VectorInCall& at) { return at.batch >= at.tokens; }},
+          {"tokens of a number from the call's number of rows on (token t where t >= rows)",
+           [](const VectorInCall& at) { return at.batches > 1 && at.token >= at.batches; }},
+          {"heads of a number from the call's number of rows on (head h where h >= rows)",
+           [](const VectorInCall& at) { return at.head >= at.batches; }}};
 }
 
 }  // namespace
@@ -174,7 +173,7 @@ std::vector<VectorReading> other_positions(const Spec& claim) {
 std::string wrong_by_comparison(AskedVectors& asked, const VectorReading& own, ComparedWith with) {
   for (const ByExtents& place : comparisons(with)) {
     if (!asked.are_wrong_where(place.holds)) continue;
-    const auto as = [&](const std::function<void(TakenVector& taken)>& change) {
+    const auto as = [&](const std::function<void(TakenVector & taken)>& change) {
       return asked.are_explained({"", DiagnosedStage::other, [&](const VectorInCall& vector) {
                                     auto taken = own.taken(vector);
                                     if (taken && place.holds(vector)) change(*taken);

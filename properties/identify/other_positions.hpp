@@ -11,7 +11,7 @@ namespace sextant::identify {
 /// divided by linear scaling's factor as whole numbers, those of 16 bits, xPos' powers that count from another centre.
 std::vector<VectorReading> other_positions(const Spec& claim);
 
-/// By what a vector's place in its call is compared with: the number of its tokens, heads or batch rows ("heads from the
+/// What a vector's place in its call is compared with: the number of its tokens, heads or batch rows ("heads from the
 /// call's number of tokens on"), or a number of vectors of the whole call.
 enum class ComparedWith { extents, block };
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/identify/other_formulas.hpp"
 #include "properties/identify/other_grids.hpp"
 #include "properties/identify/other_lengths.hpp"
 #include "properties/identify/other_norms.hpp"
@@ -36,7 +37,7 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   if (is_named && asked.find_wrong(own_reading(*named)) == 0) return std::nullopt;
   const VectorReading own = own_reading(claim);
   if (asked.find_wrong(own) == 0) return std::nullopt;
-  for (auto* readings : {&other_lengths, &other_positions, &other_grids, &other_norms}) {
+  for (auto* readings : {&other_lengths, &other_positions, &other_formulas, &other_grids, &other_norms}) {
     for (const VectorReading& reading : (*readings)(claim)) {
       if (asked.are_explained(reading)) return DiagnosedDifference{reading.words, "", reading.stage};
     }

@@ -9,14 +9,14 @@
 namespace sextant::identify {
 
 /// In what a rotation differs from the claim where no spec says it: of what is tried (other_lengths, other_positions,
-/// other_grids, other_norms) the first under which every vector is as near to its true value as the claim asks, or
-/// extents of calls that divide wrong vectors from right ones. Nothing of other encodings, where none explains what was
-/// asked, or where `named`, a claim of the same accuracy class that may be null, does. @throws SubjectFailure,
-/// Interrupted.
+/// other_formulas, other_grids, other_norms) the first under which every vector is as near to its true value as the
+/// claim asks, or extents of calls that divide wrong vectors from right ones. Nothing of other encodings, where none
+/// explains what was asked, or where `named`, a claim of the same accuracy class that may be null, does. @throws
+/// SubjectFailure, Interrupted.
 std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const Spec& claim, const Spec* named);
 
-/// "vectors from number 1024 of a call on, its rows, tokens and heads counted together, are not rotated, and the rest is
-/// right". Nothing of other encodings, or where that is not so. @throws likewise.
+/// "vectors from number 1024 of a call on, its rows, tokens and heads counted together, are not rotated, and the rest
+/// is right". Nothing of other encodings, or where that is not so. @throws likewise.
 std::optional<DiagnosedDifference> wrong_block(const Subject& subject, const Spec& claim);
 
 }  // namespace sextant::identify

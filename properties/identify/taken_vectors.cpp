@@ -149,15 +149,23 @@ AskedVectors::Judged* AskedVectors::judge_of(const Spec& spec) {
 bool AskedVectors::is_explained(const Looked& one, const TakenVector& taken) {
   const Answered& of = answers_[one.answer];
   const VectorInCall vector = vector_of(one);
-  const Tensor x = vector_at(of.call.vectors[vector.side == VectorSide::key ? 1 : 0], vector.number());
+  Tensor x = vector_at(of.call.vectors[vector.side == VectorSide::key ? 1 : 0], vector.number());
   Tensor got = vector_at(of.answer, one.vector);
   if (taken.is_as_given) return x.data == got.data;
   Judged* judged = judge_of(taken.spec);
   if (judged == nullptr) return false;
+  const Tensor answered = got;
+  for (std::size_t i = 0; i < taken.written.size(); ++i)
+    got.set(static_cast<std::int64_t>(i), answered.at(taken.written[i]));
   for (std::size_t i = 0; i < taken.times.size(); ++i) {
     const auto channel = static_cast<std::int64_t>(i);
     got.set(channel, got.at(channel) * taken.times[i]);
   }
+  for (std::size_t i = 0; i < taken.plus.size(); ++i) {
+    const auto channel = static_cast<std::int64_t>(i);
+    got.set(channel, got.at(channel) + taken.plus[i]);
+  }
+  for (std::size_t i = 0; i < taken.given.size(); ++i) x.set(static_cast<std::int64_t>(i), taken.given[i]);
   Call part{.positions = taken.place, .vectors = {x}, .fill = of.call.fill};
   if (is_of<QkNormRope>(taken.spec)) {
     part.vectors.push_back(x);
@@ -167,7 +175,8 @@ bool AskedVectors::is_explained(const Looked& one, const TakenVector& taken) {
   }
   const Judgement judgement = judged->judge->values(part, got);
   if (judgement.within == reference::Certainty::yes) return true;
-  return !taken.times.empty() && judgement.deviation.of_bound <= 2;
+  const bool is_rounded_again = !taken.times.empty() || !taken.plus.empty();
+  return is_rounded_again && judgement.deviation.of_bound <= 2;
 }
 
 std::int64_t AskedVectors::find_wrong(const VectorReading& own) {

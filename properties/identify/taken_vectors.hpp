@@ -50,6 +50,12 @@ struct TakenVector {
   /// What each channel of the answer is multiplied by to be the right one. It is rounded once more then, by no more
   /// than the bound allows the answer itself, so that it is judged by twice the bound.
   std::vector<double> times = {};
+  /// What is added to each channel of the answer to make it the right one: what the difference between two formulas
+  /// comes to. It is rounded once more likewise.
+  std::vector<double> plus = {};
+  std::vector<double> given = {};  ///< what is turned in place of the vector; empty where it is the vector
+  std::vector<std::int64_t> written =
+      {};                    ///< the channel in which each one of the right answer stands; empty for itself
   bool is_as_given = false;  ///< it is the vector itself, bit for bit
 };
 
