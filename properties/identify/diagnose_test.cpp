@@ -125,7 +125,7 @@ const std::vector<Named>& named() {
       {"t5-later-keys-at-zero", "claims later_keys mirrored, computes at_zero"},
       {"sinusoidal-constant", "every position of a call has the same code"},
       {"rope-bfloat16-cut", "truncated"},
-      {"rope-longrope-by-rows", "the short factors are used in long calls too"},
+      {"rope-longrope-by-rows", "the number of tokens in a call is taken for its length"},
       {"alibi-clamped", "distances above 1023 count as that"},
       {"alibi-wrapped", "distances wrap at 256"},
       {"alibi-distances-rounded-too", "distances are rounded to bfloat16: right up to 256"},
