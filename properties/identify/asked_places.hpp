@@ -14,7 +14,7 @@ using Place = std::vector<std::int64_t>;
 
 /// The grid of a claim, of as many cells as its sides have; of one axis, and of claims that name no extents, none.
 struct AskedGrid {
-  Place first = {};                     ///< the coordinates of its corner
+  Place first = {};                      ///< the coordinates of its corner
   std::vector<std::int64_t> sides = {};  ///< empty where there is none
 
   bool is_known() const { return !sides.empty(); }

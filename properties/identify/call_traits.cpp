@@ -40,9 +40,8 @@ bool has_equal_steps(const AskedRow& row) {
 }
 
 bool is_constant(const AskedRow& row, std::size_t axis) {
-  return row.tokens() > 1 && std::ranges::all_of(row.places, [&](const Place& place) {
-           return place[axis] == row.places.front()[axis];
-         });
+  return row.tokens() > 1 &&
+         std::ranges::all_of(row.places, [&](const Place& place) { return place[axis] == row.places.front()[axis]; });
 }
 
 bool is_zero(const AskedRow& row, std::size_t axis) {
@@ -98,8 +97,7 @@ bool alternates(const AskedRow& row) {
   if (row.asked.axes != 2) return false;
   for (std::int64_t number = 0; number < row.tokens(); ++number) {
     Place cell = row.grid().cell(number);
-    if ((cell[0] - row.grid().first[0]) % 2 == 1)
-      cell[1] = 2 * row.grid().first[1] + row.grid().sides[1] - 1 - cell[1];
+    if ((cell[0] - row.grid().first[0]) % 2 == 1) cell[1] = 2 * row.grid().first[1] + row.grid().sides[1] - 1 - cell[1];
     if (cell != row.places[index(number)]) return false;
   }
   return true;
@@ -122,8 +120,7 @@ bool rises_with_gaps(const AskedRow& row) {
 bool has_fewer_frames(const AskedRow& row) {
   if (row.asked.axes != 3 || !row.grid().is_known()) return false;
   const std::int64_t frame = row.grid().sides[1] * row.grid().sides[2];
-  return row.tokens() > frame && row.tokens() % frame == 0 && row.tokens() < row.grid().cells() &&
-         is_raster_on(row, 0);
+  return row.tokens() > frame && row.tokens() % frame == 0 && row.tokens() < row.grid().cells() && is_raster_on(row, 0);
 }
 
 bool is_image_twice(const AskedRow& row) {
@@ -197,10 +194,12 @@ std::vector<TraitOfToken> traits_of_tokens() {
 std::vector<TraitOfRow> traits_of_one_axis() {
   return {
       {{"whose positions fall", ""}, falls},
-      {{"whose positions fall in equal steps", ""}, [](const AskedRow& row) { return falls(row) && has_equal_steps(row); }},
+      {{"whose positions fall in equal steps", ""},
+       [](const AskedRow& row) { return falls(row) && has_equal_steps(row); }},
       {{"whose positions fall in steps that differ", ""},
        [](const AskedRow& row) { return falls(row) && !has_equal_steps(row); }},
-      {{"whose positions are all equal", ""}, [](const AskedRow& row) { return is_constant(row, 0) && !row.has_axes(); }},
+      {{"whose positions are all equal", ""},
+       [](const AskedRow& row) { return is_constant(row, 0) && !row.has_axes(); }},
       {{"whose positions follow each other one by one", ""},
        [](const AskedRow& row) { return is_every_step(row, [](std::int64_t step) { return step == 1; }); }},
       {{"whose last position is as far from the first as if they followed each other", ""},
@@ -209,8 +208,9 @@ std::vector<TraitOfRow> traits_of_one_axis() {
        }},
       {{"whose first four positions are equal", ""},
        [](const AskedRow& row) {
-         return !row.has_axes() && row.tokens() > 4 && std::all_of(row.places.begin(), row.places.begin() + 4,
-                                                                  [&](const Place& one) { return one == row.places[0]; });
+         return !row.has_axes() && row.tokens() > 4 &&
+                std::all_of(row.places.begin(), row.places.begin() + 4,
+                            [&](const Place& one) { return one == row.places[0]; });
        }},
       {{"whose positions are all whole numbers", ""}, [](const AskedRow& row) { return row.are_whole; }},
   };
@@ -287,9 +287,7 @@ std::vector<TraitOfRow> traits_of_grids() {
                 row.grid().number_of(row.places.back()) - row.grid().number_of(row.places.front()) == row.tokens() - 1;
        }},
       {{"about one row or one column", ""},
-       [](const AskedRow& row) {
-         return row.asked.axes == 2 && (is_constant(row, 0) || is_constant(row, 1));
-       }},
+       [](const AskedRow& row) { return row.asked.axes == 2 && (is_constant(row, 0) || is_constant(row, 1)); }},
   };
   for (std::size_t axis = 0; axis < std::size(ordinals); ++axis) {
     const std::string which = ordinals[axis];
@@ -309,7 +307,9 @@ std::vector<TraitOfRow> traits_of_grids() {
 std::vector<TraitOfRow> traits_beside_first_rows() {
   return {
       {{"rows of a batch with the positions of its first", "in rows with the positions of the first"},
-       [](const AskedRow& row) { return is_first_rows(row, [](const auto& own, const auto& first) { return own == first; }); }},
+       [](const AskedRow& row) {
+         return is_first_rows(row, [](const auto& own, const auto& first) { return own == first; });
+       }},
       {{"rows of a batch that begin and end where its first does", "in rows that begin and end where the first does"},
        [](const AskedRow& row) {
          return is_first_rows(row, [](const auto& own, const auto& first) {

@@ -67,31 +67,49 @@ std::vector<PlaceFeature> features() {
        "",
        "in ",
        "where it is the last row of its batch"},
-      {[](const JudgedVector& v) { return v.batches; },
-       words("calls of {} batch rows", 1, ""),
-       words("calls of {} and more batch rows", 1, ""),
-       only(1, "calls of one batch row"),
-       ""},
+      {[](const JudgedVector& v) { return v.batches; }, words("calls of {} batch rows", 1, ""),
+       words("calls of {} and more batch rows", 1, ""), only(1, "calls of one batch row"), ""},
       {[](const JudgedVector& v) { return v.tokens; },
        words("calls of {} tokens", 1, "calls of one token"),
        words("calls of {} and more tokens", 1, ""),
        {},
        ""},
       {[](const JudgedVector& v) { return v.heads; }, {}, words("calls of {} and more heads", 1, ""), {}, ""},
-      {[](const JudgedVector& v) { return v.coordinates[0]; }, words("cells whose first coordinate is {}", -1, ""),
-       words("cells whose first coordinate is {} or more", -1, ""), {}, ""},
-      {[](const JudgedVector& v) { return v.coordinates[1]; }, words("cells whose second coordinate is {}", -1, ""),
-       words("cells whose second coordinate is {} or more", -1, ""), {}, ""},
-      {[](const JudgedVector& v) { return v.coordinates[2]; }, words("cells whose third coordinate is {}", -1, ""),
-       words("cells whose third coordinate is {} or more", -1, ""), {}, ""},
-      {[](const JudgedVector& v) { return v.fall; }, {},
-       words("calls whose positions fall by {} or more from token to token", 0, ""), {}, ""},
+      {[](const JudgedVector& v) { return v.coordinates[0]; },
+       words("cells whose first coordinate is {}", -1, ""),
+       words("cells whose first coordinate is {} or more", -1, ""),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.coordinates[1]; },
+       words("cells whose second coordinate is {}", -1, ""),
+       words("cells whose second coordinate is {} or more", -1, ""),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.coordinates[2]; },
+       words("cells whose third coordinate is {}", -1, ""),
+       words("cells whose third coordinate is {} or more", -1, ""),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.fall; },
+       {},
+       words("calls whose positions fall by {} or more from token to token", 0, ""),
+       {},
+       ""},
       {[](const JudgedVector& v) { return v.grid_rows; },
-       words("calls whose first grid has {} rows before another one", 0, ""), {}, {}, ""},
-      {[](const JudgedVector& v) { return (v.batch * v.tokens + v.token) * v.heads + v.head; }, {},
-       words("vectors from number {} on, counted over rows, tokens and heads,", 0, ""), {}, ""},
-      {[](const JudgedVector& v) { return v.batches * v.tokens * v.heads; }, {},
-       words("calls of {} and more vectors, counted over rows, tokens and heads,", 1, ""), {}, ""},
+       words("calls whose first grid has {} rows before another one", 0, ""),
+       {},
+       {},
+       ""},
+      {[](const JudgedVector& v) { return (v.batch * v.tokens + v.token) * v.heads + v.head; },
+       {},
+       words("vectors from number {} on, counted over rows, tokens and heads,", 0, ""),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.batches * v.tokens * v.heads; },
+       {},
+       words("calls of {} and more vectors, counted over rows, tokens and heads,", 1, ""),
+       {},
+       ""},
       {[](const JudgedVector& v) { return v.position; }, words("position {}"), words("positions from {} on"),
        only(-1, "negative positions"), "position", "at "},
   };
@@ -229,7 +247,8 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
     of_calls.back().is_of_trait = true;
   }
   std::vector<WrongPlace> all;
-  for (std::vector<WrongPlace>* list : {&exact, &bounded, &of_calls, &repeated}) std::ranges::move(*list, std::back_inserter(all));
+  for (std::vector<WrongPlace>* list : {&exact, &bounded, &of_calls, &repeated})
+    std::ranges::move(*list, std::back_inserter(all));
   return all;
 }
 
@@ -257,7 +276,8 @@ std::optional<WrongPlace> together(const std::vector<JudgedVector>& vectors, std
     if (!place.first_position) place.first_position = one->first_position;
     if (!place.positions_apart) place.positions_apart = one->positions_apart;
   }
-  const auto first = std::ranges::find_if(places, [&](const WrongPlace* one) { return place.words.starts_with(one->words); });
+  const auto first =
+      std::ranges::find_if(places, [&](const WrongPlace* one) { return place.words.starts_with(one->words); });
   place.is_many = (*first)->is_many;
   place.holds = [holds](const JudgedVector& vector) {
     return std::ranges::all_of(holds, [&](const auto& one) { return one(vector); });

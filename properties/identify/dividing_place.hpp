@@ -13,7 +13,8 @@ namespace sextant::identify {
 /// Vectors of which something is told: "the last token of a call", "heads from 4 on".
 struct WrongPlace {
   std::string words;
-  std::string where = {};  ///< the same of what else is told of: "where it is the last of its call", "in heads from 4 on"
+  std::string where =
+      {};                ///< the same of what else is told of: "where it is the last of its call", "in heads from 4 on"
   bool is_many = false;  ///< heads, not a head
   std::function<bool(const JudgedVector&)> holds = {};
   bool is_of_position = false;
@@ -22,7 +23,7 @@ struct WrongPlace {
   std::optional<std::int64_t> positions_apart = {};  ///< of those that come again at these steps
   std::optional<double> least_size = {};             ///< of those that begin or end at a size of vectors
   bool is_of_trait = false;                          ///< one of call_traits()
-  bool is_of_count = false;                          ///< of a count over rows, tokens and heads, which says enough alone
+  bool is_of_count = false;  ///< of a count over rows, tokens and heads, which says enough alone
 };
 
 /// Which right vectors tell nothing: those at position 0, where other angles are the same, and, of errors that do not

@@ -58,10 +58,10 @@ class OtherFormulas {
 
   // Another rope, whatever the length.
   void add_rope(std::string words, const std::function<void(Rope& rope)>& change) {
-    list_.push_back({std::move(words), DiagnosedStage::frequency,
-                     [other = with_rope(claim_, change)](const VectorInCall& vector) {
-                       return std::optional(as_claimed(other, vector));
-                     }});
+    list_.push_back(
+        {std::move(words), DiagnosedStage::frequency, [other = with_rope(claim_, change)](const VectorInCall& vector) {
+           return std::optional(as_claimed(other, vector));
+         }});
   }
 
   void add_exponents() {
@@ -69,10 +69,11 @@ class OtherFormulas {
                          "base {:.6g}",
                          std::sqrt(rope_.rope_theta)),
              [](Rope& rope) { rope.rope_theta = std::sqrt(rope.rope_theta); });
-    add_rope(fmt::format("exponents are doubled: pair i has base^(-4i / n), where the claim has base^(-2i / n), as with "
-                         "base {:.6g}",
-                         rope_.rope_theta * rope_.rope_theta),
-             [](Rope& rope) { rope.rope_theta *= rope.rope_theta; });
+    add_rope(
+        fmt::format("exponents are doubled: pair i has base^(-4i / n), where the claim has base^(-2i / n), as with "
+                    "base {:.6g}",
+                    rope_.rope_theta * rope_.rope_theta),
+        [](Rope& rope) { rope.rope_theta *= rope.rope_theta; });
   }
 
   void add_exchanged() {
@@ -115,8 +116,7 @@ class OtherFormulas {
       const double wavelength = 1 / w;
       if (wavelength < l / rule.high_freq_factor) return w;
       if (wavelength > l / rule.low_freq_factor) return w / rule.factor;
-      const double smooth =
-          (l / wavelength - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor);
+      const double smooth = (l / wavelength - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor);
       return (1 - smooth) * w / rule.factor + smooth * w;
     });
   }
@@ -129,10 +129,9 @@ class OtherFormulas {
   }
 
   // Cosines and sines that are others than the claim's, in double, whose own errors are far below a bound of float32.
-  void add_turning(std::string words, DiagnosedStage stage,
-                   std::function<std::optional<Turning>(std::int64_t pair, double position, double radians,
-                                                        double factor)>
-                       other) {
+  void add_turning(
+      std::string words, DiagnosedStage stage,
+      std::function<std::optional<Turning>(std::int64_t pair, double position, double radians, double factor)> other) {
     if (claim_.dtype != Dtype::float32) return;
     add(std::move(words), stage,
         [other = std::move(other)](const VectorInCall& vector, TakenVector taken) -> std::optional<TakenVector> {
@@ -162,13 +161,11 @@ class OtherFormulas {
   void add_cosines() {
     add_turning("cosines alone are multiplied by the attention factor, and sines are not", DiagnosedStage::table,
                 [](std::int64_t, double position, double radians, double factor) {
-                  return std::optional(
-                      Turning{factor * std::cos(radians * position), std::sin(radians * position)});
+                  return std::optional(Turning{factor * std::cos(radians * position), std::sin(radians * position)});
                 });
     add_turning("sines alone are multiplied by the attention factor, and cosines are not", DiagnosedStage::table,
                 [](std::int64_t, double position, double radians, double factor) {
-                  return std::optional(
-                      Turning{std::cos(radians * position), factor * std::sin(radians * position)});
+                  return std::optional(Turning{std::cos(radians * position), factor * std::sin(radians * position)});
                 });
     for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
       // Nothing of what lies so near to the middle of two numbers that an angle of float32 may decide.
@@ -205,7 +202,8 @@ class OtherFormulas {
         const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
         const double length =
             std::hypot(x[static_cast<std::size_t>(from.first)], x[static_cast<std::size_t>(from.second)]);
-        for (const std::int64_t channel : {to.first, to.second}) taken.times[static_cast<std::size_t>(channel)] = length;
+        for (const std::int64_t channel : {to.first, to.second})
+          taken.times[static_cast<std::size_t>(channel)] = length;
       }
       return std::optional(std::move(taken));
     });
@@ -214,10 +212,10 @@ class OtherFormulas {
     const bool is_prefix = rope_.rotary_layout == RotaryLayout::prefix;
     add(is_prefix ? "the channels that do not turn are written before those that do, where they came behind them"
                   : "the channels that turn are written before those that do not, where they came behind them",
-        DiagnosedStage::rotation, [moved = is_prefix ? rest : rope_.rotary_dim](const VectorInCall&, TakenVector taken) {
+        DiagnosedStage::rotation,
+        [moved = is_prefix ? rest : rope_.rotary_dim](const VectorInCall&, TakenVector taken) {
           const std::int64_t width = rope_of(taken.spec)->head_dim;
-          for (std::int64_t channel = 0; channel < width; ++channel)
-            taken.written.push_back((channel + moved) % width);
+          for (std::int64_t channel = 0; channel < width; ++channel) taken.written.push_back((channel + moved) % width);
           return std::optional(std::move(taken));
         });
     if (is_prefix) return;

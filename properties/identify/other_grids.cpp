@@ -247,11 +247,11 @@ std::vector<VectorReading> other_grids(const Spec& claim) {
   return OtherGrids(claim).made();
 }
 
-std::vector<AskedPlaces> calls_about_grids(const Spec& claim) {
+std::vector<CallPlaces> calls_about_grids(const Spec& claim) {
   const std::int64_t axes = axes_of(claim.encoding);
   if (axes < 2) return {};
   const gen::PositionRange range{claim.min_position, claim.max_position};
-  std::vector<AskedPlaces> calls;
+  std::vector<CallPlaces> calls;
   for (std::int64_t number = 0; number < gen::placements; ++number) {
     const auto placement = static_cast<gen::Placement>(number);
     for (const std::int64_t tokens : {12, 24, 40}) {
@@ -262,7 +262,7 @@ std::vector<AskedPlaces> calls_about_grids(const Spec& claim) {
     calls.push_back({few, 1, gen::placed_positions(placement, range, 3, axes, {few, 12, 1}, {})});
   }
   // Images of other sides from 0 on and elsewhere in one batch.
-  AskedPlaces images{3, 1, {}};
+  CallPlaces images{3, 1, {}};
   for (std::int64_t axis = 0; axis < axes; ++axis) {
     struct Image {
       std::int64_t columns;

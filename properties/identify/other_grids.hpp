@@ -11,6 +11,6 @@ namespace sextant::identify {
 std::vector<VectorReading> other_grids(const Spec& claim);
 
 /// Texts, images and films, alone and in batches. Nothing of one axis.
-std::vector<AskedPlaces> calls_about_grids(const Spec& claim);
+std::vector<CallPlaces> calls_about_grids(const Spec& claim);
 
 }  // namespace sextant::identify

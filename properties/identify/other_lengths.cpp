@@ -342,14 +342,14 @@ std::vector<VectorReading> other_lengths(const Spec& claim) {
   return OtherLengths(claim).made();
 }
 
-std::vector<AskedPlaces> calls_about_lengths(const Spec& claim) {
+std::vector<CallPlaces> calls_about_lengths(const Spec& claim) {
   const Rope* rope = rope_of(claim);
   const auto limit = rope == nullptr ? std::nullopt : original_length(rope->rope_scaling);
   const std::int64_t axes = axes_of(claim.encoding);
   if (!limit || *limit < 16) return {};
-  std::vector<AskedPlaces> calls;
+  std::vector<CallPlaces> calls;
   const auto add = [&](std::int64_t batches, std::int64_t heads, const std::vector<std::int64_t>& of_axis) {
-    AskedPlaces places{batches, heads, of_axis};
+    CallPlaces places{batches, heads, of_axis};
     // On other axes tokens lie nearer to 0, each in turn having the greatest of a call.
     for (std::int64_t axis = 1; axis < axes; ++axis) {
       for (const std::int64_t position : of_axis) places.positions.push_back(position / (1 + axis));

@@ -22,6 +22,6 @@ std::vector<VectorReading> other_lengths(const Spec& claim);
 
 /// The positions of calls that tell such lengths apart: below, at and above the one at which frequencies change, of one
 /// token and of many, with batch rows of different lengths. Nothing where the claim has no such length.
-std::vector<AskedPlaces> calls_about_lengths(const Spec& claim);
+std::vector<CallPlaces> calls_about_lengths(const Spec& claim);
 
 }  // namespace sextant::identify

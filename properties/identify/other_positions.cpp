@@ -194,12 +194,12 @@ std::string wrong_by_comparison(AskedVectors& asked, const VectorReading& own, C
   return {};
 }
 
-std::vector<AskedPlaces> calls_about_extents(const Spec& claim) {
+std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
   const std::int64_t axes = axes_of(claim.encoding);
   const std::int64_t last = axes > 1 ? 16 : std::min<std::int64_t>(claim.max_position - 1, 100003);
-  std::vector<AskedPlaces> calls;
+  std::vector<CallPlaces> calls;
   const auto add = [&](std::int64_t batches, std::int64_t tokens, std::int64_t heads, std::int64_t span) {
-    AskedPlaces places{batches, heads, {}};
+    CallPlaces places{batches, heads, {}};
     for (std::int64_t i = 0; i < axes * batches * tokens; ++i)
       places.positions.push_back(1 + ((i + 1) * 211 + 13) % std::max<std::int64_t>(span - 1, 1));
     calls.push_back(std::move(places));

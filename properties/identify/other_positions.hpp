@@ -20,6 +20,6 @@ enum class ComparedWith { extents, block };
 std::string wrong_by_comparison(AskedVectors& asked, const VectorReading& own, ComparedWith with);
 
 /// Calls that differ in which of their extents is the least.
-std::vector<AskedPlaces> calls_about_extents(const Spec& claim);
+std::vector<CallPlaces> calls_about_extents(const Spec& claim);
 
 }  // namespace sextant::identify

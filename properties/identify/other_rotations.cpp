@@ -31,7 +31,7 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   const auto session = subject.open(claim);
   AskedVectors asked(*session, claim);
   for (auto* calls : {&calls_about_extents, &calls_about_lengths, &calls_about_grids}) {
-    for (const AskedPlaces& places : (*calls)(claim)) asked.ask(places);
+    for (const CallPlaces& places : (*calls)(claim)) asked.ask(places);
   }
   const bool is_named = named != nullptr && named->accuracy == claim.accuracy && rope_of(*named) != nullptr;
   if (is_named && asked.find_wrong(own_reading(*named)) == 0) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<DiagnosedDifference> wrong_block(const Subject& subject, const Spe
   if (rope_of(claim) == nullptr || model_of(claim)->not_judged()) return std::nullopt;
   const auto session = subject.open(claim);
   AskedVectors asked(*session, claim);
-  for (const AskedPlaces& places : calls_about_extents(claim)) asked.ask(places);
+  for (const CallPlaces& places : calls_about_extents(claim)) asked.ask(places);
   const VectorReading own = own_reading(claim);
   if (asked.find_wrong(own) == 0) return std::nullopt;
   return worded(wrong_by_comparison(asked, own, ComparedWith::block));

@@ -70,10 +70,10 @@ const std::vector<NamedReading>& readings() {
 
 class IdentifiedReading : public testing::TestWithParam<NamedReading> {};
 
-TEST_P(IdentifiedReading, Mutant) { 
+TEST_P(IdentifiedReading, Mutant) {
   const std::string told = told_of(GetParam().mutant);
   EXPECT_TRUE(told.starts_with(GetParam().words)) << told;
- }
+}
 
 INSTANTIATE_TEST_SUITE_P(Mutants, IdentifiedReading, testing::ValuesIn(readings()),
                          [](const testing::TestParamInfo<NamedReading>& tested) {

@@ -88,7 +88,7 @@ std::vector<double> VectorInCall::values(std::int64_t of_number) const {
 AskedVectors::AskedVectors(Session& session, const Spec& claim)
     : session_(session), claim_(claim), model_(model_of(claim)) {}
 
-void AskedVectors::ask(const AskedPlaces& places) {
+void AskedVectors::ask(const CallPlaces& places) {
   const std::int64_t axes = axes_of(claim_.encoding);
   const std::int64_t tokens = std::ssize(places.positions) / axes / places.batches;
   const gen::PositionRange range = model_->range();

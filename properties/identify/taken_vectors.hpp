@@ -68,7 +68,7 @@ struct VectorReading {
 };
 
 /// The extents of a call that is asked, and its positions [axes, batches, tokens].
-struct AskedPlaces {
+struct CallPlaces {
   std::int64_t batches;
   std::int64_t heads;
   std::vector<std::int64_t> positions;
@@ -80,7 +80,7 @@ class AskedVectors {
   AskedVectors(Session& session, const Spec& claim);
 
   /// Asks a call; positions that the claim has not leave it out. @throws SubjectFailure, Interrupted.
-  void ask(const AskedPlaces& places);
+  void ask(const CallPlaces& places);
 
   /// Takes the vectors that this reading, the claim's own, does not explain for wrong; says how many they are.
   std::int64_t find_wrong(const VectorReading& own);
