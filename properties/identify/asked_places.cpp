@@ -1,6 +1,5 @@
 #include "properties/identify/asked_places.hpp"
 
-#include <type_traits>
 
 #include "lib/spec/of.hpp"
 
@@ -28,17 +27,16 @@ Place AskedGrid::cell(std::int64_t number) const {
 
 AskedGrid grid_of(const Spec& claim) {
   AskedGrid grid;
-  of_each(claim, [&](const auto& encoding) {
-    using Type = std::remove_cvref_t<decltype(encoding)>;
-    if constexpr (std::is_same_v<Type, Sinusoidal2d>) {
-      grid.sides = {encoding.height, encoding.width};
-    } else if constexpr (std::is_same_v<Type, LogCoordinates>) {
-      for (const std::int64_t extent : encoding.window) grid.sides.push_back(2 * extent - 1);
-      for (const std::int64_t extent : encoding.window) grid.first.push_back(1 - extent);
-    } else if constexpr (requires { encoding.extents; }) {
-      grid.sides = encoding.extents;
-    }
-  });
+  if (const auto* table = held<Sinusoidal2d>(claim)) {
+    grid.sides = {table->height, table->width};
+  } else if (const auto* offsets = held<LogCoordinates>(claim)) {
+    for (const std::int64_t extent : offsets->window) grid.sides.push_back(2 * extent - 1);
+    for (const std::int64_t extent : offsets->window) grid.first.push_back(1 - extent);
+  } else {
+    of_each(claim, [&](const auto& encoding) {
+      if constexpr (requires { encoding.extents; }) grid.sides = encoding.extents;
+    });
+  }
   if (grid.sides.size() < 2) return {};
   grid.first.resize(grid.sides.size());
   return grid;
