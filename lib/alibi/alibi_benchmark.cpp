@@ -18,12 +18,13 @@ void add(Dtype dtype, Mask mask) {
   const std::size_t bytes = static_cast<std::size_t>(heads * n * n) * size_of(dtype);
   const std::string name = "alibi/" + std::string(name_of(dtype)) + (mask == Mask::causal ? "/causal" : "/symmetric") +
                            "/certified/12x2048x2048";
-  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     const auto encoder = std::make_shared<AlibiEncoder>(Alibi{heads, mask, AlibiForm::distance});
-                     std::vector<std::int64_t> positions(n);
-                     std::iota(positions.begin(), positions.end(), 0);
-                     return [=] { encoder->bias(positions, positions, dtype, memory.first(bytes)); };
-                   }});
+  register_paired(
+      {name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory, auto) -> std::function<void()> {
+         const auto encoder = std::make_shared<AlibiEncoder>(Alibi{heads, mask, AlibiForm::distance});
+         std::vector<std::int64_t> positions(n);
+         std::iota(positions.begin(), positions.end(), 0);
+         return [=] { encoder->bias(positions, positions, dtype, memory.first(bytes)); };
+       }});
 }
 
 const int registered = [] {

@@ -15,12 +15,13 @@ void add(Dtype dtype, std::int64_t rows, std::int64_t dim) {
   const std::string name =
       "binary/" + std::string(name_of(dtype)) + "/digits/certified/" + std::to_string(rows) + "x" + std::to_string(dim);
   const std::size_t bytes = static_cast<std::size_t>(rows * dim) * size_of(dtype);
-  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     const auto encoder = std::make_shared<BinaryEncoder>(Binary{dim, false});
-                     std::vector<std::int64_t> positions(static_cast<std::size_t>(rows));
-                     std::iota(positions.begin(), positions.end(), 0);
-                     return [=] { encoder->encode(positions, {dtype, memory.data(), rows, dim, dim}); };
-                   }});
+  register_paired(
+      {name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory, auto) -> std::function<void()> {
+         const auto encoder = std::make_shared<BinaryEncoder>(Binary{dim, false});
+         std::vector<std::int64_t> positions(static_cast<std::size_t>(rows));
+         std::iota(positions.begin(), positions.end(), 0);
+         return [=] { encoder->encode(positions, {dtype, memory.data(), rows, dim, dim}); };
+       }});
 }
 
 const int registered = [] {

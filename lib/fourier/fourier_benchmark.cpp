@@ -21,13 +21,14 @@ void add(Dtype dtype, std::int64_t count, std::int64_t bands) {
   const std::string name = "fourier/" + std::string(name_of(dtype)) + "/powers_of_two/certified/" +
                            std::to_string(count) + "x" + std::to_string(columns);
   const std::size_t bytes = static_cast<std::size_t>(count * columns) * size_of(dtype);
-  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     const auto encoder = std::make_shared<FourierEncoder>(encoding);
-                     std::vector<std::int64_t> positions(static_cast<std::size_t>(3 * count));
-                     for (std::size_t i = 0; i < positions.size(); ++i)
-                       positions[i] = static_cast<std::int64_t>(i * 7919 % (1 << 22));
-                     return [=] { encoder->encode(positions, {dtype, memory.data(), count, columns, columns}); };
-                   }});
+  register_paired(
+      {name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory, auto) -> std::function<void()> {
+         const auto encoder = std::make_shared<FourierEncoder>(encoding);
+         std::vector<std::int64_t> positions(static_cast<std::size_t>(3 * count));
+         for (std::size_t i = 0; i < positions.size(); ++i)
+           positions[i] = static_cast<std::int64_t>(i * 7919 % (1 << 22));
+         return [=] { encoder->encode(positions, {dtype, memory.data(), count, columns, columns}); };
+       }});
 }
 
 const int registered = [] {

@@ -17,12 +17,13 @@ void add(Dtype dtype, bool normalize) {
   const std::string name =
       "integer/" + std::string(name_of(dtype)) + (normalize ? "/normalised" : "/counted") + "/certified/262144x128";
   const std::size_t bytes = static_cast<std::size_t>(rows * dim) * size_of(dtype);
-  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     const auto encoder = std::make_shared<IntegerEncoder>(Integer{dim, normalize}, rows);
-                     std::vector<std::int64_t> positions(rows);
-                     std::iota(positions.begin(), positions.end(), 0);
-                     return [=] { encoder->encode(positions, {dtype, memory.data(), rows, dim, dim}); };
-                   }});
+  register_paired(
+      {name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory, auto) -> std::function<void()> {
+         const auto encoder = std::make_shared<IntegerEncoder>(Integer{dim, normalize}, rows);
+         std::vector<std::int64_t> positions(rows);
+         std::iota(positions.begin(), positions.end(), 0);
+         return [=] { encoder->encode(positions, {dtype, memory.data(), rows, dim, dim}); };
+       }});
 }
 
 const int registered = [] {

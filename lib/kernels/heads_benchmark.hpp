@@ -12,7 +12,7 @@
 #include "lib/numeric/heads.hpp"
 
 // What the benchmarks of encoders that turn vectors share: memory for [tokens, heads, head_dim], and the pair of cases,
-// in place and into another array, beside the speed of scaling an array of that size in place.
+// into another array beside a streaming copy of that size, and in place beside scaling an array of that size in place.
 
 namespace sextant {
 
@@ -51,16 +51,22 @@ inline void register_turned(
   enum class Into { another, itself };
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
   for (const Into into : {Into::another, Into::itself}) {
-    const std::string where = into == Into::itself ? "_in_place" : "";
-    register_paired({name + where + "/certified/" + shape.text(), Roofline::scale_inplace, bytes,
-                     [=](std::span<std::byte> memory) -> std::function<void()> {
+    const bool in_place = into == Into::itself;
+    register_paired({name + (in_place ? "_in_place" : "") + "/certified/" + shape.text(),
+                     in_place ? Roofline::scale_inplace : Roofline::stream_copy, bytes,
+                     [=](std::span<std::byte> written, std::span<std::byte> read) -> std::function<void()> {
+                       if (!in_place) {
+                         fill_ordinarily(dtype, read);
+                         const Heads x = shape.view(dtype, read.data());
+                         const Heads y = shape.view(dtype, written.data());
+                         return [turn = make_turn(), x, y] { turn(read_only(x), y); };
+                       }
                        // Of its own: the roofline scales its memory as float32, which makes noise of other dtypes.
                        const auto own = std::make_shared<std::vector<CacheLine>>(bytes / sizeof(CacheLine));
                        auto* const data = reinterpret_cast<std::byte*>(own->data());
                        fill_ordinarily(dtype, {data, bytes});
                        const Heads x = shape.view(dtype, data);
-                       const Heads y = into == Into::itself ? x : shape.view(dtype, memory.data());
-                       return [turn = make_turn(), own, x, y] { turn(read_only(x), y); };
+                       return [turn = make_turn(), own, x] { turn(read_only(x), x); };
                      }});
   }
 }

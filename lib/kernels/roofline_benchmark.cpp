@@ -40,6 +40,19 @@ void ScaleInplace(float* data, std::size_t count) {
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) hn::Store(hn::Mul(hn::Load(d, data + i), factor), d, data + i);
 }
 
+void StreamCopy(const float* from, float* data, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) hn::Stream(hn::Load(d, from + i), d, data + i);
+  hwy::FlushStream();
+}
+
+void StreamNarrowed(const float* from, float* data, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d))
+    hn::Stream(hn::Add(hn::Load(d, from + 2 * i), hn::Load(d, from + 2 * i + hn::Lanes(d))), d, data + i);
+  hwy::FlushStream();
+}
+
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -49,6 +62,8 @@ namespace {
 
 HWY_EXPORT(StreamStore);
 HWY_EXPORT(ScaleInplace);
+HWY_EXPORT(StreamCopy);
+HWY_EXPORT(StreamNarrowed);
 
 using Clock = std::chrono::steady_clock;
 
@@ -57,17 +72,31 @@ constexpr std::size_t chunk = std::size_t{1} << 16;
 
 double seconds(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Memory for a roofline that writes so many bytes, from one page on what it writes, from another what it reads.
+struct RooflineMemory {
+  RooflineMemory(Roofline roofline, std::size_t bytes) {
+    const std::size_t reads = bytes * read_per_written(roofline);
+    const std::size_t first_read = (bytes + 4095) / 4096 * 4096;
+    const std::span<std::byte> memory = benchmark_memory(first_read + reads);
+    written = memory.first(bytes);
+    read = memory.subspan(first_read, reads);
+  }
+
+  std::span<std::byte> written;
+  std::span<std::byte> read;
+};
+
 void run_paired(benchmark::State& state, const PairedBenchmark& paired, int threads) {
-  const std::span<std::byte> memory = benchmark_memory(paired.bytes).first(paired.bytes);
+  const RooflineMemory memory(paired.roofline, paired.bytes);
   omp_set_num_threads(threads);
-  const std::function<void()> body = paired.prepare(memory);
+  const std::function<void()> body = paired.prepare(memory.written, memory.read);
   body();
   const double fused_before = fused_operations_per_cycle(threads);
   std::vector<double> body_times;
   std::vector<double> roofline_times;
   for ([[maybe_unused]] auto _ : state) {
     Clock::time_point start = Clock::now();
-    run_roofline(paired.roofline, memory, threads);
+    run_roofline(paired.roofline, memory.written, memory.read, threads);
     roofline_times.push_back(seconds(start));
     start = Clock::now();
     body();
@@ -84,8 +113,8 @@ void run_paired(benchmark::State& state, const PairedBenchmark& paired, int thre
 }
 
 void run_alone(benchmark::State& state, Roofline roofline, std::size_t bytes, int threads) {
-  const std::span<std::byte> memory = benchmark_memory(bytes).first(bytes);
-  for ([[maybe_unused]] auto _ : state) run_roofline(roofline, memory, threads);
+  const RooflineMemory memory(roofline, bytes);
+  for ([[maybe_unused]] auto _ : state) run_roofline(roofline, memory.written, memory.read, threads);
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
 }
 
@@ -105,7 +134,9 @@ const int registered = [] {
   for (const Case& entry :
        {Case{"roofline/stream_store/131072x128", Roofline::stream_store, std::size_t{131072} * 128 * 4},
         Case{"roofline/stream_store/131072x512", Roofline::stream_store, std::size_t{131072} * 512 * 4},
-        Case{"roofline/scale_inplace/8192x32x128", Roofline::scale_inplace, std::size_t{8192} * 32 * 128 * 4}}) {
+        Case{"roofline/scale_inplace/8192x32x128", Roofline::scale_inplace, std::size_t{8192} * 32 * 128 * 4},
+        Case{"roofline/stream_copy/8192x32x128", Roofline::stream_copy, std::size_t{8192} * 32 * 128 * 4},
+        Case{"roofline/stream_narrowed/8192x32x128", Roofline::stream_narrowed, std::size_t{8192} * 32 * 128 * 2}}) {
     for (const int threads : thread_counts()) {
       benchmark::RegisterBenchmark(
           (entry.name + std::string("/threads:") + std::to_string(threads)).c_str(),
@@ -119,17 +150,28 @@ const int registered = [] {
 
 }  // namespace
 
-void run_roofline(Roofline roofline, std::span<std::byte> memory, int threads) {
-  const auto chunks = static_cast<std::int64_t>((memory.size() + chunk - 1) / chunk);
+std::size_t read_per_written(Roofline roofline) {
+  switch (roofline) {
+    case Roofline::stream_copy: return 1;
+    case Roofline::stream_narrowed: return 2;
+    default: return 0;
+  }
+}
+
+void run_roofline(Roofline roofline, std::span<std::byte> written, std::span<const std::byte> read, int threads) {
+  const auto chunks = static_cast<std::int64_t>((written.size() + chunk - 1) / chunk);
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (std::int64_t i = 0; i < chunks; ++i) {
     const std::size_t start = static_cast<std::size_t>(i) * chunk;
-    const std::size_t bytes = std::min(chunk, memory.size() - start) / 64 * 64;
-    auto* data = reinterpret_cast<float*>(memory.data() + start);
-    if (roofline == Roofline::stream_store) {
-      HWY_DYNAMIC_DISPATCH(StreamStore)(data, bytes / sizeof(float));
-    } else {
-      HWY_DYNAMIC_DISPATCH(ScaleInplace)(data, bytes / sizeof(float));
+    const std::size_t count = std::min(chunk, written.size() - start) / 64 * 64 / sizeof(float);
+    auto* const data = reinterpret_cast<float*>(written.data() + start);
+    const auto* const from =
+        reinterpret_cast<const float*>(read.data()) + start / sizeof(float) * read_per_written(roofline);
+    switch (roofline) {
+      case Roofline::stream_store: HWY_DYNAMIC_DISPATCH(StreamStore)(data, count); break;
+      case Roofline::scale_inplace: HWY_DYNAMIC_DISPATCH(ScaleInplace)(data, count); break;
+      case Roofline::stream_copy: HWY_DYNAMIC_DISPATCH(StreamCopy)(from, data, count); break;
+      case Roofline::stream_narrowed: HWY_DYNAMIC_DISPATCH(StreamNarrowed)(from, data, count); break;
     }
   }
 }

@@ -30,19 +30,20 @@ Tensor values(Dtype dtype, std::int64_t rows) {
 void add_lookup(Dtype dtype) {
   const std::string name = "learned/" + std::string(name_of(dtype)) + "/lookup/certified/65536x768";
   const std::size_t bytes = static_cast<std::size_t>(tokens * dim) * size_of(dtype);
-  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     const auto weight = std::make_shared<Tensor>(values(dtype, encoding.max_positions));
-                     return [=, list = positions()] {
-                       LearnedEncoder(encoding).encode(list, *weight, {dtype, memory.data(), tokens, dim, dim});
-                     };
-                   }});
+  register_paired(
+      {name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory, auto) -> std::function<void()> {
+         const auto weight = std::make_shared<Tensor>(values(dtype, encoding.max_positions));
+         return [=, list = positions()] {
+           LearnedEncoder(encoding).encode(list, *weight, {dtype, memory.data(), tokens, dim, dim});
+         };
+       }});
 }
 
 void add_gradient(Dtype dtype) {
   constexpr std::int64_t rows = 4096;
   const std::string name = "learned/" + std::string(name_of(dtype)) + "/gradient/certified/4096x768";
   const std::size_t bytes = static_cast<std::size_t>(rows * dim) * size_of(dtype);
-  register_paired({name, Roofline::scale_inplace, bytes, [=](std::span<std::byte>) -> std::function<void()> {
+  register_paired({name, Roofline::scale_inplace, bytes, [=](auto, auto) -> std::function<void()> {
                      const auto grad = std::make_shared<Tensor>(values(dtype, rows));
                      std::vector<std::int64_t> list = positions();
                      list.resize(rows);

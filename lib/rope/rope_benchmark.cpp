@@ -36,7 +36,7 @@ void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Hea
   register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
                        std::string(name_of(dtype)) + "/" + (rounding == Rounding::certified ? "certified" : "fast") +
                        "/" + shape.text(),
-                   Roofline::scale_inplace, bytes, [=](std::span<std::byte>) -> std::function<void()> {
+                   Roofline::scale_inplace, bytes, [=](auto, auto) -> std::function<void()> {
                      // Memory of its own: the roofline scales its memory as float32, which makes noise of other dtypes.
                      auto memory = std::make_shared<std::vector<CacheLine>>(bytes / sizeof(CacheLine));
                      auto* const data = reinterpret_cast<std::byte*>(memory->data());
@@ -47,20 +47,19 @@ void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Hea
                    }});
 }
 
-// Float32 keys into the slots of a cache of 16 bits, beside scaling the keys in place: 6 bytes an element where that
-// has 8.
+// Float32 keys into the slots of a cache of 16 bits, beside reading and writing as much.
 void register_cast(Dtype dtype, Pairing pairing) {
   const HeadsShape shape = beyond_cache;
-  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * sizeof(float);
+  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
   register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
                        std::string(name_of(dtype)) + "_of_float32/certified/" + shape.text(),
-                   Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     fill_ordinarily(Dtype::float32, memory.first(bytes));
-                     const Heads x = shape.view(Dtype::float32, memory.data());
-                     auto cache = std::make_shared<std::vector<CacheLine>>(bytes / 2 / sizeof(CacheLine));
-                     const Heads slots = shape.view(dtype, reinterpret_cast<std::byte*>(cache->data()));
+                   Roofline::stream_narrowed, bytes,
+                   [=](std::span<std::byte> cache, std::span<std::byte> keys) -> std::function<void()> {
+                     fill_ordinarily(Dtype::float32, keys);
+                     const Heads x = shape.view(Dtype::float32, keys.data());
+                     const Heads slots = shape.view(dtype, cache.data());
                      return [encoder = RopeEncoder(encoding_of(shape, pairing)), positions = consecutive(shape.tokens),
-                             x, slots, cache] { encoder.apply(read_only(x), positions, slots); };
+                             x, slots] { encoder.apply(read_only(x), positions, slots); };
                    }});
 }
 
@@ -84,7 +83,7 @@ void register_peer(const char* name, TurnHead turn_head) {
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * sizeof(float);
   register_paired({std::string("rope/half/float32/") + name + "/" + shape.text(), Roofline::scale_inplace, bytes,
                    // NOLINTNEXTLINE(misc-unused-parameters): clang-tidy 14 does not see its use in a template
-                   [=](std::span<std::byte> memory) -> std::function<void()> {
+                   [=](std::span<std::byte> memory, auto) -> std::function<void()> {
                      fill_ordinarily(Dtype::float32, memory.first(bytes));
                      auto* const data = reinterpret_cast<float*>(memory.data());
                      return [=] {

@@ -58,7 +58,7 @@ void add_encoder(Shape shape, Dtype dtype, Layout layout, Rounding rounding) {
                            (layout == Layout::interleaved ? "/interleaved" : "/concatenated") +
                            (rounding == Rounding::certified ? "/certified/" : "/fast/") + shape.text();
   register_paired(
-      {name, Roofline::stream_store, shape.elements() * size_of(dtype), [=](std::span<std::byte> memory) -> Body {
+      {name, Roofline::stream_store, shape.elements() * size_of(dtype), [=](std::span<std::byte> memory, auto) -> Body {
          Sinusoidal encoding;
          encoding.dim = shape.dim;
          encoding.layout = layout;
@@ -72,7 +72,7 @@ void add_encoder(Shape shape, Dtype dtype, Layout layout, Rounding rounding) {
 template <class Row>
 void add_peer(const std::string& peer, Shape shape, Row row) {
   register_paired({"sinusoidal/float32/interleaved/" + peer + "/" + shape.text(), Roofline::stream_store,
-                   shape.elements() * sizeof(float), [=](std::span<std::byte> memory) -> Body {
+                   shape.elements() * sizeof(float), [=](std::span<std::byte> memory, auto) -> Body {
                      auto* table = reinterpret_cast<float*>(memory.data());
                      const std::vector<float> w = frequencies(shape.dim);
                      return [=] {
