@@ -14,6 +14,8 @@ namespace sextant {
 /// Bound on |true value - computed value| / true value of a power as PowerAt of powers-inl.h returns it, high + low:
 /// docs/proofs/encoder-powers.md, step 5.
 inline constexpr double power_error = 0x1p-97;
+/// The same in double.
+inline constexpr double power_error_in_double = 1.01 * 0x1p-53;
 
 /// A factor (numerator / denominator)^(exponent_numerator / exponent_denominator). Domain: 0 < numerator <= denominator
 /// < 2^30, the exponent's denominator finite and above 0.

@@ -22,6 +22,7 @@ namespace sextant {
 struct RowOfPowers {
   std::vector<double> high;
   std::vector<double> low;
+  std::vector<double> in_double;
 };
 }  // namespace sextant
 #endif
@@ -35,6 +36,7 @@ void FillPowers(const PowerRates& rates, double position, RowOfPowers& row) {
     const auto power = PowerAt(rates, i, hn::Set(d, position), binary_powers());
     hn::StoreU(power.high, d, &row.high[i]);
     hn::StoreU(power.low, d, &row.low[i]);
+    hn::StoreU(PowerInDoubleAt(rates, i, hn::Set(d, position), binary_powers()), d, &row.in_double[i]);
   }
 }
 
@@ -86,7 +88,7 @@ SEXTANT_ON_EVERY_TARGET(PowersOn);
 TEST_P(PowersOn, AreWithinTheProvenBoundAndHeldBeyondTheLimit) {
   const PowerRates rates(factors());
   const std::vector<double> zeros(rates.fractions().padded());
-  RowOfPowers row{zeros, zeros};
+  RowOfPowers row{zeros, zeros, zeros};
   int held = 0;
   for (const std::int64_t position : positions()) {
     HWY_DYNAMIC_DISPATCH(FillPowers)(rates, static_cast<double>(position), row);
@@ -95,6 +97,8 @@ TEST_P(PowersOn, AreWithinTheProvenBoundAndHeldBeyondTheLimit) {
       // Exponents are below 8 2^53: with 512 bits the middle is as good as the number.
       const double nearest = mpfr_get_d(exponent.lower_end(), MPFR_RNDN);
       ASSERT_EQ(row.high[i] + row.low[i], row.high[i]);
+      // 1.01 u, high's own u and the quotient's rounding, u = 2^-53, also where both are held.
+      ASSERT_LE(std::fabs(row.in_double[i] / row.high[i] - 1), 0x1p-51) << i << " at " << position;
       if (std::fabs(nearest) > PowerRates::exponent_limit - 1) {
         // Nearer to 1 than the true power, and beyond all that single precision holds.
         ASSERT_GE(std::fabs(std::log2(row.high[i])), std::min(std::fabs(nearest), PowerRates::exponent_limit) - 1.01)
@@ -107,6 +111,8 @@ TEST_P(PowersOn, AreWithinTheProvenBoundAndHeldBeyondTheLimit) {
       const Enclosure truth = exp(exponent * log(exact(2)));
       const Enclosure error = abs(exact(row.high[i]) + exact(row.low[i]) - truth) / truth;
       ASSERT_LE(error.upper(), power_error) << i << " at " << position;
+      const Enclosure error_in_double = abs(exact(row.in_double[i]) - truth) / truth;
+      ASSERT_LE(error_in_double.upper(), power_error_in_double) << i << " at " << position;
     }
     for (std::size_t i = factors().size(); i < rates.fractions().padded(); ++i) {
       ASSERT_EQ(row.high[i], row.high[factors().size() - 1]) << "a padded lane is a copy of the last pair";
@@ -119,8 +125,8 @@ TEST_P(PowersOn, InverseRatesAtTheOppositePositionAreTheSamePowers) {
   const PowerRates rates(factors());
   const PowerRates inverse = rates.inverse();
   const std::vector<double> zeros(rates.fractions().padded());
-  RowOfPowers there{zeros, zeros};
-  RowOfPowers back{zeros, zeros};
+  RowOfPowers there{zeros, zeros, zeros};
+  RowOfPowers back{zeros, zeros, zeros};
   for (const double position : {1.0, 777.0, -131071.0}) {
     HWY_DYNAMIC_DISPATCH(FillPowers)(rates, position, there);
     HWY_DYNAMIC_DISPATCH(FillPowers)(inverse, -position, back);
@@ -132,7 +138,7 @@ TEST_P(PowersOn, PositionZeroIsExact) {
   const PowerRates rates(factors());
   const std::vector<double> ones(rates.fractions().padded(), 1.0);
   const std::vector<double> zeros(ones.size());
-  RowOfPowers row{zeros, ones};
+  RowOfPowers row{zeros, ones, zeros};
   HWY_DYNAMIC_DISPATCH(FillPowers)(rates, 0, row);
   EXPECT_EQ(row.high, ones);
   EXPECT_EQ(row.low, zeros);

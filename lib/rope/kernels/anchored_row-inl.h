@@ -47,7 +47,7 @@ void FillFromAnchor(const RowSource& source, std::size_t first_pair, std::size_t
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
       const Rotation z = RotationAt(*turns.frequencies, first_pair + i, anchor, unit_circle());
       if constexpr (Row::Bounds::of_pairs)
-        scale = PowerAt(*turns.powers->rates, first_pair + i, counted, binary_powers()).high;
+        scale = PowerInDoubleAt(*turns.powers->rates, first_pair + i, counted, binary_powers());
       StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
     }
     row.anchor_position = turns.frequencies->pairs() > rope_tile_pairs ? Row::none : row.position - step;
