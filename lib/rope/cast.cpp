@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace sextant {
@@ -145,14 +146,16 @@ class CastShare final : public UnitHooks {
 
   void settle_channel(std::int64_t token, std::int64_t head, std::uint32_t channel, std::byte* y) const {
     const std::int64_t pair = call_.places.pair_of(channel);
-    if (pair < 0) return;  // it stands: the tie is one
+    const std::int64_t position = call_.positions[static_cast<std::size_t>(token)];
+    const std::optional<Ratio>& factor = call_.plan.factor.rational;
+    const bool stands = pair < 0 || (position == 0 && factor && factor->numerator == factor->denominator);
+    if (stands) return;  // the tie is one
     const ConstHeads& x = call_.x;
     const std::byte* const of_head = head_at(x, token, head);
     const auto element = [&](std::int64_t at) {
       return load(x.dtype, of_head + static_cast<std::size_t>(at) * size_of(x.dtype));
     };
     const Channels from = call_.places.before(pair);
-    const std::int64_t position = call_.positions[static_cast<std::size_t>(token)];
     const std::int64_t turned_by = call_.pass.direction == Direction::clockwise ? -position : position;
     const PairTurn turn = precise_turn(call_.plan.frequencies, static_cast<std::size_t>(pair), turned_by);
     const Dtype dtype = call_.y.dtype;
