@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/numeric/heads.hpp"
 
@@ -43,7 +44,7 @@ inline void fill_ordinarily(Dtype dtype, std::span<std::byte> memory) {
     store(dtype, 1 + static_cast<double>(i % 251) / 256, memory.data() + i * size_of(dtype));
 }
 
-/// Registers NAME/certified/SHAPE, from one array into another, and NAME_in_place/certified/SHAPE. `make_turn` gives
+/// Registers NAME/certified/SHAPE, from one array into another beyond the caches, and NAME_in_place/certified/SHAPE. `make_turn` gives
 /// what turns the vectors of x into y; it is called once per case, outside the clock.
 inline void register_turned(
     const std::string& name, Dtype dtype, const HeadsShape& shape,
@@ -52,6 +53,8 @@ inline void register_turned(
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
   for (const Into into : {Into::another, Into::itself}) {
     const bool in_place = into == Into::itself;
+    // What is streamed leaves the caches, where the results are to go.
+    if (!in_place && caching_of(static_cast<std::int64_t>(bytes)) == Caching::kept) continue;
     register_paired({name + (in_place ? "_in_place" : "") + "/certified/" + shape.text(),
                      in_place ? Roofline::scale_inplace : Roofline::stream_copy, bytes,
                      [=](std::span<std::byte> written, std::span<std::byte> read) -> std::function<void()> {

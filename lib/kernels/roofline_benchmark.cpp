@@ -34,6 +34,12 @@ void StreamStore(float* data, std::size_t count) {
   hwy::FlushStream();
 }
 
+void Store(float* data, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  const auto value = hn::Set(d, 0.5F);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) hn::Store(value, d, data + i);
+}
+
 void ScaleInplace(float* data, std::size_t count) {
   const hn::ScalableTag<float> d;
   const auto factor = hn::Set(d, 0.999F);
@@ -61,6 +67,7 @@ namespace sextant {
 namespace {
 
 HWY_EXPORT(StreamStore);
+HWY_EXPORT(Store);
 HWY_EXPORT(ScaleInplace);
 HWY_EXPORT(StreamCopy);
 HWY_EXPORT(StreamNarrowed);
@@ -169,6 +176,7 @@ void run_roofline(Roofline roofline, std::span<std::byte> written, std::span<con
         reinterpret_cast<const float*>(read.data()) + start / sizeof(float) * read_per_written(roofline);
     switch (roofline) {
       case Roofline::stream_store: HWY_DYNAMIC_DISPATCH(StreamStore)(data, count); break;
+      case Roofline::store: HWY_DYNAMIC_DISPATCH(Store)(data, count); break;
       case Roofline::scale_inplace: HWY_DYNAMIC_DISPATCH(ScaleInplace)(data, count); break;
       case Roofline::stream_copy: HWY_DYNAMIC_DISPATCH(StreamCopy)(from, data, count); break;
       case Roofline::stream_narrowed: HWY_DYNAMIC_DISPATCH(StreamNarrowed)(from, data, count); break;

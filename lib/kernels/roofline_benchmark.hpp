@@ -15,6 +15,7 @@ namespace sextant {
 /// The least that a kernel of a given traffic must do.
 enum class Roofline {
   stream_store,    ///< fill the memory, past the caches: what writing a table costs
+  store,           ///< fill the memory by ordinary stores: what writing a table within the caches costs
   scale_inplace,   ///< multiply every float32 of the memory by a constant: what rotating in place costs
   stream_copy,     ///< copy from elsewhere, past the caches: what rotating from one array into another costs
   stream_narrowed  ///< read twice what is written, past the caches: what rotating float32 into 16 bits costs

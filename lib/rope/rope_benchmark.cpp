@@ -110,6 +110,7 @@ const bool registered = [] {
       register_encoder(dtype, pairing, Rounding::certified, beyond_cache);
     }
     for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+      register_encoder(dtype, pairing, Rounding::certified, within_l2);
       register_encoder(dtype, pairing, Rounding::fast, within_l2);
     }
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) register_cast(dtype, pairing);

@@ -26,6 +26,7 @@ extern "C" __attribute__((target("avx512f"))) SleefPair512 Sleef_sincosf16_u10av
 extern "C" __attribute__((target("avx2,fma"))) SleefPair256 Sleef_sincosf8_u10avx2(__m256 angle);
 #endif
 
+#include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 
@@ -54,11 +55,13 @@ std::vector<float> frequencies(std::int64_t dim) {
 }
 
 void add_encoder(Shape shape, Dtype dtype, Layout layout, Rounding rounding) {
+  const std::size_t bytes = shape.elements() * size_of(dtype);
   const std::string name = "sinusoidal/" + std::string(name_of(dtype)) +
                            (layout == Layout::interleaved ? "/interleaved" : "/concatenated") +
                            (rounding == Rounding::certified ? "/certified/" : "/fast/") + shape.text();
   register_paired(
-      {name, Roofline::stream_store, shape.elements() * size_of(dtype), [=](std::span<std::byte> memory, auto) -> Body {
+      {name, caching_of(static_cast<std::int64_t>(bytes)) == Caching::kept ? Roofline::store : Roofline::stream_store,
+       bytes, [=](std::span<std::byte> memory, auto) -> Body {
          Sinusoidal encoding;
          encoding.dim = shape.dim;
          encoding.layout = layout;
@@ -168,6 +171,9 @@ const int registered = [] {
        {Shape{131072, 64}, Shape{131072, 128}, Shape{131072, 512}, Shape{524288, 64}, Shape{262144, 128}}) {
     add_encoder(shape, Dtype::float32, Layout::interleaved, Rounding::certified);
   }
+  const Shape within_l2{1024, 128};
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16})
+    add_encoder(within_l2, dtype, Layout::interleaved, Rounding::certified);
   const Shape table{262144, 128};
   add_encoder(table, Dtype::float32, Layout::interleaved, Rounding::fast);
   add_encoder(table, Dtype::float32, Layout::concatenated, Rounding::certified);

@@ -11,8 +11,10 @@
 namespace sextant {
 namespace {
 
-void add(Dtype dtype) {
-  constexpr HeadsShape shape{8192, 16, 128};
+constexpr HeadsShape beyond_cache{8192, 16, 128};
+constexpr HeadsShape within_l2{64, 16, 128};
+
+void add(Dtype dtype, const HeadsShape& shape) {
   register_turned("xpos/" + std::string(name_of(dtype)) + "/interleaved", dtype, shape,
                   [=]() -> std::function<void(const ConstHeads&, const Heads&)> {
                     Xpos encoding;
@@ -30,8 +32,10 @@ void add(Dtype dtype) {
 }
 
 const int registered = [] {
-  add(Dtype::float32);
-  add(Dtype::bfloat16);
+  for (const HeadsShape& shape : {beyond_cache, within_l2}) {
+    add(Dtype::float32, shape);
+    add(Dtype::bfloat16, shape);
+  }
   return 0;
 }();
 
