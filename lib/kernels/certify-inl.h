@@ -307,8 +307,25 @@ template <class D, class V>
 HWY_INLINE auto Interleave(D, V first, V second) {
   const hn::Repartition<hn::TFromV<V>, D> both;
   if constexpr (hn::MaxLanes(D()) == 8) {
+#if HWY_TARGET <= HWY_AVX3
+    // One permutation of both, which Highway has of whole vectors only.
+    alignas(64) static constexpr std::uint32_t order[16] = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+    const hn::RebindToUnsigned<decltype(both)> du;
+    const hn::Half<decltype(du)> half;
+    const auto wide = [](hn::Vec<decltype(half)> v) HWY_ATTR { return _mm512_castsi256_si512(v.raw); };
+    return hn::BitCast(
+        both, hn::Vec<decltype(du)>{_mm512_permutex2var_epi32(wide(hn::BitCast(half, first)), hn::Load(du, order).raw,
+                                                              wide(hn::BitCast(half, second)))});
+#else
     alignas(64) static constexpr std::int32_t order[16] = {0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15};
     return hn::TableLookupLanes(hn::Combine(both, second, first), hn::SetTableIndices(both, order));
+#endif
+#if HWY_TARGET == HWY_AVX2
+  } else if constexpr (hn::MaxLanes(D()) == 4) {
+    // A permutation across both halves in place of two within them.
+    alignas(32) static constexpr std::int32_t order[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+    return hn::TableLookupLanes(hn::Combine(both, second, first), hn::SetTableIndices(both, order));
+#endif
   } else if constexpr (hn::MaxLanes(D()) == 4) {
     const hn::DFromV<V> half;
     return hn::Combine(both, hn::InterleaveUpper(half, first, second), hn::InterleaveLower(half, first, second));

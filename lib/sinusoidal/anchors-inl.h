@@ -82,6 +82,15 @@ HWY_INLINE std::size_t StepOffset(std::size_t i) {
   return hn::MaxLanes(Doubles()) == lanes ? 2 * i : i / lanes * (2 * lanes) + i % lanes;
 }
 
+/// The same where two vectors follow each other from i on, a multiple of the lanes of both or of a group's. Two of four
+/// lanes fill a group.
+HWY_INLINE std::size_t StepOffsetOfTwo(std::size_t i) {
+  return 2 * hn::MaxLanes(Doubles()) >= FrequencyPieces::lanes ? 2 * i : StepOffset(i);
+}
+/// From the step of the first of them to that of the second.
+inline constexpr std::size_t from_first_to_second_step =
+    hn::MaxLanes(Doubles()) == FrequencyPieces::lanes ? 2 * FrequencyPieces::lanes : hn::MaxLanes(Doubles());
+
 /// Anchors z and a step of angle t, of which the rows to both sides of the anchor are made: p + j is e^{i t} z, p - j
 /// is e^{-i t} z. They share two products, or without fused operations all four.
 struct Products {
@@ -98,8 +107,8 @@ struct Products {
   }
 };
 
-HWY_INLINE Products MultiplyInDouble(const double* steps, const Anchors& anchors, std::size_t i) {
-  const double* const step = steps + StepOffset(i);
+/// `step` is where that of lane i is.
+HWY_INLINE Products MultiplyInDouble(const double* step, const Anchors& anchors, std::size_t i) {
   const DoubleVector step_sin = hn::Load(Doubles(), step);
   const Rotation z = LoadRotation(i, anchors.cos_high.data(), anchors.sin_high.data());
   return {z, hn::Load(Doubles(), step + FrequencyPieces::lanes), hn::Mul(z.cos, step_sin), hn::Mul(z.sin, step_sin)};

@@ -1,6 +1,11 @@
 // A certificate for whole vectors at a few integer operations a value, for one Highway target: included inside
 // HWY_NAMESPACE by a file that is compiled once per target.
 //
+//   1. float32: the bits of each double that rounding drops tell whether a tie is near; the floats, whether one is too
+//      small. Both are joined over the vectors of a step of the loop, and asked for once.
+//   2. 16 bits: the bits of each float that the second rounding drops tell whether it is a tie; the elements, whether
+//      one is too small.
+//
 // The values are doubles of a circle of radius s, each within 6 u s of the truth, u = 2^-53: why they and the truth
 // then round alike is docs/proofs/quick-certificate.md. What is not certain, 2e-4 of the values for float32 and
 // float16 and 2e-5 for bfloat16, has to be looked at with care.
@@ -41,6 +46,57 @@ struct TwoRotations {
   Rotation first;
   Rotation later;
 };
+
+#if HWY_TARGET <= HWY_AVX3
+
+/// For float32, steps 1, 2 and 4, where tests give masks: an addition and a test for each vector of low words, each
+/// masked by the one before, one operation for the lesser magnitudes of two vectors of floats, and one comparison of
+/// what is left. Highway has neither the masked test nor the lesser magnitude.
+template <class Type>
+class QuickCertificate {
+ public:
+  using D = hn::Repartition<std::int32_t, Doubles>;
+  using DF = hn::Repartition<float, Doubles>;
+  using Floats = hn::Vec<hn::Repartition<std::uint32_t, Doubles>>;
+  /// `clear` has the lanes without a tie near, `least` the least magnitudes.
+  struct Marks {
+    __mmask16 clear;
+    hn::Vec<DF> least;
+  };
+
+  explicit QuickCertificate(double scale) : least_(hn::Set(DF(), std::ldexp(1.0F, ExponentOfScale(scale) - 13))) {}
+
+  /// As below.
+  HWY_INLINE Marks MarksOf(const TwoRotations& values, Floats first, Floats second) const {
+    const DF df;
+    const __mmask16 clear = Clear(0xFFFF, LowWords(values.first.sin, values.first.cos));
+    return {Clear(clear, LowWords(values.later.sin, values.later.cos)),
+            LeastOf(hn::BitCast(df, first), hn::BitCast(df, second))};
+  }
+
+  static HWY_INLINE Marks Join(const Marks& a, const Marks& b) {
+    return {static_cast<__mmask16>(a.clear & b.clear), LeastOf(a.least, b.least)};
+  }
+
+  HWY_INLINE bool AllCertain(const Marks& marks) const {
+    return _mm512_mask_cmp_ps_mask(marks.clear, marks.least.raw, least_.raw, _CMP_GT_OQ) == 0xFFFF;
+  }
+
+ private:
+  static HWY_INLINE __mmask16 Clear(__mmask16 before, hn::Vec<D> low_words) {
+    const D d;
+    const auto moved = hn::Add(low_words, hn::Set(d, (1 << 28) + (1 << 15)));
+    return _mm512_mask_test_epi32_mask(before, moved.raw, hn::Set(d, (1 << 29) - (1 << 16)).raw);
+  }
+
+  static HWY_INLINE hn::Vec<DF> LeastOf(hn::Vec<DF> a, hn::Vec<DF> b) {
+    return hn::Vec<DF>{_mm512_range_ps(a.raw, b.raw, 0xA)};
+  }
+
+  hn::Vec<DF> least_;
+};
+
+#else
 
 /// For float32, steps 1, 2 and 4.
 template <class Type>
@@ -85,6 +141,8 @@ class QuickCertificate {
 
   hn::Vec<D> to_bit_30_;
 };
+
+#endif
 
 /// For 16 bits, steps 1, 3 and 4.
 template <class Type>

@@ -157,8 +157,9 @@ HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& pla
   };
   const std::size_t lanes = hn::Lanes(Doubles());
   const auto turned = [&](const double* steps, std::size_t i) HWY_ATTR {
-    const Products first = MultiplyInDouble(steps, middle.anchors, i);
-    const Products later = MultiplyInDouble(steps, middle.anchors, i + lanes);
+    const double* const step = steps + StepOffsetOfTwo(i);
+    const Products first = MultiplyInDouble(step, middle.anchors, i);
+    const Products later = MultiplyInDouble(step + from_first_to_second_step, middle.anchors, i + lanes);
     return BothSides{{first.After(), later.After()}, {first.Before(), later.Before()}};
   };
   const auto steps_of = [&](std::int64_t offset) HWY_ATTR {

@@ -143,7 +143,7 @@ HWY_INLINE auto TurnedTo(const RowOf& row, std::size_t i) {
     const PreciseRotation step = LoadStep(row.plan, std::abs(row.offset), row.tile.first + i);
     return Multiply(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
   } else {
-    const Products products = MultiplyInDouble(row.Steps(), row.anchors, i);
+    const Products products = MultiplyInDouble(row.Steps() + StepOffset(i), row.anchors, i);
     return row.offset < 0 ? products.Before() : products.After();
   }
 }
