@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
 
 #include "lib/binary/digits.hpp"
@@ -38,6 +40,22 @@ void write_digits(const DigitString& string, std::int64_t count, std::int64_t el
   through_buffer(before + whole, count);
 }
 
+// The bits of all positions of a block at once: a branch for each takes a tenth of the time of a table of short rows.
+void check_positions(std::span<const std::int64_t> positions, std::int64_t dim) {
+  constexpr std::int64_t block = std::int64_t{1} << 15;
+  const std::int64_t count = std::ssize(positions);
+  parallel_for((count + block - 1) / block, count, [&](std::int64_t i) {
+    const auto of_block = positions.subspan(static_cast<std::size_t>(i * block),
+                                            static_cast<std::size_t>(std::min(block, count - i * block)));
+    std::uint64_t bits = 0;
+    for (const std::int64_t position : of_block) bits |= static_cast<std::uint64_t>(position);
+    if (bits >> dim == 0) return;  // dim is at most 63, so that a sign is beyond it
+    const auto wrong = std::ranges::find_if(
+        of_block, [&](std::int64_t position) { return static_cast<std::uint64_t>(position) >> dim != 0; });
+    throw std::out_of_range(fmt::format("BinaryEncoder::encode: position {} has not {} binary digits", *wrong, dim));
+  });
+}
+
 }  // namespace
 
 BinaryEncoder::BinaryEncoder(const Binary& encoding) : encoding_(encoding) {
@@ -50,13 +68,7 @@ BinaryEncoder::BinaryEncoder(const Binary& encoding) : encoding_(encoding) {
 
 void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
   check_table(out, std::ssize(positions), encoding_.dim);
-  for (const std::int64_t position : positions) {
-    // dim is at most 63, so the shift is defined.
-    if (position < 0 || (position >> encoding_.dim) != 0) {
-      throw std::out_of_range(
-          fmt::format("BinaryEncoder::encode: position {} has not {} binary digits", position, encoding_.dim));
-    }
-  }
+  check_positions(positions, encoding_.dim);
   // Rows side by side are one string of digits, others one each.
   const auto element = static_cast<std::int64_t>(size_of(out.dtype));
   const std::int64_t most = out.row_stride == out.width ? std::max<std::int64_t>(1, string_bits / encoding_.dim) : 1;
