@@ -93,7 +93,7 @@ class CastShare final : public UnitHooks {
       : call_(call),
         own_((static_cast<std::size_t>(call.x.heads * call.x.head_dim) * size_of(call.wide) + sizeof(Line) - 1) /
              sizeof(Line)),
-        ties_(static_cast<std::size_t>(call.x.head_dim)),
+        ties_(static_cast<std::size_t>(call.x.heads * call.x.head_dim)),
         wide_{call.wide, own_.front().bytes, call.x.batch, call.x.tokens, call.x.heads, call.x.head_dim, 0,
               0,         call.x.head_dim} {}
 
@@ -122,11 +122,16 @@ class CastShare final : public UnitHooks {
   void after(std::int64_t token, std::int64_t first, std::int64_t last) override {
     const Heads& y = call_.y;
     if (y.dtype == call_.wide) return;
-    for (std::int64_t head = first; head < last; ++head) {
+    // Heads that follow each other in memory are rounded in one go.
+    const std::int64_t together = y.head_stride == y.head_dim ? last - first : 1;
+    for (std::int64_t head = first; head < last; head += together) {
       std::byte* const to = head_at(y, token, head);
-      const std::size_t ties = round_head(head_at(wide_, token, head), to);
+      const std::size_t ties = round_heads(head_at(wide_, token, head), together, to);
       if (call_.rounding == Rounding::fast) continue;
-      for (std::size_t k = 0; k < ties; ++k) settle_channel(token, head, ties_[k], to);
+      for (std::size_t k = 0; k < ties; ++k) {
+        const std::int64_t beyond = ties_[k] / y.head_dim;
+        settle_channel(token, head + beyond, ties_[k] % y.head_dim, head_at(y, token, head + beyond));
+      }
     }
   }
 
@@ -136,15 +141,15 @@ class CastShare final : public UnitHooks {
     std::byte bytes[64];
   };
 
-  std::size_t round_head(const std::byte* from, std::byte* to) {
-    const auto count = static_cast<std::size_t>(call_.x.head_dim);
+  std::size_t round_heads(const std::byte* from, std::int64_t heads, std::byte* to) {
+    const auto count = static_cast<std::size_t>(heads * call_.x.head_dim);
     const Dtype dtype = call_.y.dtype;
     if (call_.wide == Dtype::float32)
       return round_floats(reinterpret_cast<const float*>(from), count, {dtype, to, call_.y_caching}, ties_.data());
     return round_elements(call_.wide, from, count, dtype, to, ties_.data());
   }
 
-  void settle_channel(std::int64_t token, std::int64_t head, std::uint32_t channel, std::byte* y) const {
+  void settle_channel(std::int64_t token, std::int64_t head, std::int64_t channel, std::byte* y) const {
     const std::int64_t pair = call_.places.pair_of(channel);
     const std::int64_t position = call_.positions[static_cast<std::size_t>(token)];
     const std::optional<Ratio>& factor = call_.plan.factor.rational;
@@ -161,8 +166,8 @@ class CastShare final : public UnitHooks {
     const Dtype dtype = call_.y.dtype;
     const SettledPair settled =
         settle({&call_.plan, dtype, pair, turned_by, element(from.first), element(from.second), turn.sin, turn.cos});
-    const bool is_first = call_.places.after(pair).first == static_cast<std::int64_t>(channel);
-    store(dtype, is_first ? settled.first : settled.second, y + channel * size_of(dtype));
+    const bool is_first = call_.places.after(pair).first == channel;
+    store(dtype, is_first ? settled.first : settled.second, y + static_cast<std::size_t>(channel) * size_of(dtype));
   }
 
   const CastCall& call_;
