@@ -44,8 +44,8 @@ inline void fill_ordinarily(Dtype dtype, std::span<std::byte> memory) {
     store(dtype, 1 + static_cast<double>(i % 251) / 256, memory.data() + i * size_of(dtype));
 }
 
-/// Registers NAME/certified/SHAPE, from one array into another beyond the caches, and NAME_in_place/certified/SHAPE. `make_turn` gives
-/// what turns the vectors of x into y; it is called once per case, outside the clock.
+/// Registers NAME/certified/SHAPE, from one array into another beyond the caches, and NAME_in_place/certified/SHAPE.
+/// `make_turn` gives what turns the vectors of x into y; it is called once per case, outside the clock.
 inline void register_turned(
     const std::string& name, Dtype dtype, const HeadsShape& shape,
     const std::function<std::function<void(const ConstHeads& x, const Heads& y)>()>& make_turn) {
