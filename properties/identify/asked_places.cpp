@@ -1,6 +1,5 @@
 #include "properties/identify/asked_places.hpp"
 
-
 #include "lib/spec/of.hpp"
 
 namespace sextant::identify {

@@ -16,6 +16,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/identify/other_attention.hpp"
+#include "properties/identify/other_query_scales.hpp"
 #include "properties/identify/plain_scores.hpp"
 #include "properties/model/attention_budget.hpp"
 #include "properties/model/attention_oracle.hpp"
@@ -323,7 +324,7 @@ const OtherAttention* explaining(const AskedCase& asked, const std::vector<Other
   return found;
 }
 
-enum class AskedAs { usual, lengthy, large, padded, step, far, near_and_far };
+enum class AskedAs { usual, lengthy, large, padded, step, far, near_and_far, scaled };
 
 // Positions of three rows about the length from which on a claim's frequencies change. The first reaches half as far
 // again, or half as far, so that it is told from a length below.
@@ -337,6 +338,16 @@ void reach_lengths(AttentionCase& request, const Spec& claim, AskedAs call) {
     // Rows differ by more than a shift, which turns queries and keys alike.
     const std::int64_t back = (3 + row) * (request.tokens - 1 - i % request.tokens) + 1;
     request.positions[static_cast<std::size_t>(i)] = std::max<std::int64_t>(length - back, 0);
+  }
+}
+
+// Positions of two rows at which queries' scales are told apart; the second row's lie one place further on.
+void reach_scales(AttentionCase& request, const QueryScale& scale, std::int64_t end) {
+  const std::vector<std::int64_t> list = positions_about_scale(scale, end);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t token = i % request.tokens + i / request.tokens % request.batch;
+    request.positions[static_cast<std::size_t>(i)] =
+        list[static_cast<std::size_t>(std::min(token, std::ssize(list) - 1))];
   }
 }
 
@@ -386,7 +397,7 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
   if (model->not_judged()) return {};
   const std::int64_t room = model->most_tokens_from(model->range().first);
   for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::large, AskedAs::padded, AskedAs::step,
-                             AskedAs::far, AskedAs::near_and_far}) {
+                             AskedAs::far, AskedAs::near_and_far, AskedAs::scaled}) {
     const bool is_long = call == AskedAs::lengthy;
     const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
     if (is_long && tokens <= short_call) continue;
@@ -394,8 +405,11 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
     const bool has_lengths = rope != nullptr && depends_on_length(claim) && original_length(rope->rope_scaling);
     const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far;
     if (is_far && !has_lengths) continue;
+    const auto& scale = held<Attention>(claim)->query_scale;
+    if (call == AskedAs::scaled && !scale) continue;
     AttentionCase request = ordinary_case(claim, tokens, is_long ? 1 : is_far ? 3 : 2);
     if (is_far) reach_lengths(request, claim, call);
+    if (call == AskedAs::scaled) reach_scales(request, *scale, model->range().last);
     if (call == AskedAs::large) {
       for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, large_scores * request.q.at(i));
     }

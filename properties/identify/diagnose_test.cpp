@@ -265,15 +265,17 @@ TEST(Diagnose, VerifiesTheClaimThatWouldHold) {
             describe(parse_spec(R"({"encoding":"rope","head_dim":64,"pairing":"half"})")));
 }
 
+// What is said of a mutant.
+std::string said(const std::string& name) {
+  const auto& registry = mutants::registry();
+  const auto mutant = std::ranges::find(registry, name, &mutants::Mutant::name);
+  if (mutant == registry.end()) return name + " is no mutant";
+  const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutant->spec));
+  return diagnosis ? words_of(*diagnosis) : std::string();
+}
+
 // Mutants of whose answers the fields of some claim explain a part, by chance: nothing is said, or what is true.
 TEST(Diagnose, SaysNothingFalse) {
-  const auto said = [](const std::string& name) {
-    const auto& registry = mutants::registry();
-    const auto mutant = std::ranges::find(registry, name, &mutants::Mutant::name);
-    if (mutant == registry.end()) return name + " is no mutant";
-    const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutant->spec));
-    return diagnosis ? words_of(*diagnosis) : std::string();
-  };
   for (const char* name :
        {"attention-float16-weights", "attention-position-unasked", "xpos-scale-table-of-2048", "learned-row-32768",
         "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size", "rope-bfloat16-two-ulps",
@@ -328,6 +330,22 @@ TEST(Diagnose, SaysNothingOfWhatIsRight) {
     const auto diagnosis = diagnose(*subject, claim);
     EXPECT_FALSE(diagnosis) << mutant.name << ": " << words_of(*diagnosis);
   }
+}
+
+TEST(Diagnose, NamesScalesOfQueries) {
+  EXPECT_EQ(said("query-scale-left-out-with-rope"), "queries are not scaled by their positions");
+  EXPECT_EQ(said("query-scale-ceil"), "periods that have begun count in queries' scales");
+  EXPECT_EQ(said("query-scale-smooth"), "parts of a period count in queries' scales");
+  EXPECT_EQ(said("query-scale-log2"), "the logarithm in queries' scales is to base 2");
+  EXPECT_EQ(said("query-scale-from-1"), "queries' scales count positions from 1, where the claim counts from 0");
+  EXPECT_EQ(said("query-scale-rows-alike"), "every batch row has the scales of the first one's queries");
+  EXPECT_EQ(said("query-scale-keys-instead"), "keys are scaled by their positions in the queries' place");
+  EXPECT_EQ(said("query-scale-first-head"),
+            "heads after the first have queries that are not scaled by their positions");
+  EXPECT_EQ(said("query-scale-bfloat16"), "the scales of queries are rounded to bfloat16");
+  EXPECT_EQ(said("query-scale-log-n-below-1"), "queries before the length are scaled down");
+  EXPECT_EQ(said("query-scale-log-n-natural"),
+            "the logarithm in queries' scales is natural, not to the base of the length");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/other_biases.hpp"
+#include "properties/identify/other_query_scales.hpp"
 #include "properties/identify/other_scores.hpp"
 #include "properties/identify/other_turnings.hpp"
 #include "properties/identify/tried_claims.hpp"
@@ -194,6 +195,19 @@ class OtherAttentions {
         request.sinks.reset();
       };
       list_.push_back(std::move(other));
+      const auto sinks = [this](std::string words,
+                                const std::function<double(const Tensor& sinks, std::int64_t head)>& of) {
+        add(std::move(words), [of](Spec&, AttentionCase& request) {
+          const Tensor given = *request.sinks;
+          for (std::int64_t head = 0; head < given.elements(); ++head) request.sinks->set(head, of(given, head));
+        });
+      };
+      sinks("every head has the sink of the first", [](const Tensor& given, std::int64_t) { return given.at(0); });
+      sinks("a sink counts as a score of 0, whatever it is", [](const Tensor&, std::int64_t) { return 0; });
+      sinks("sinks are multiplied by softmax_scale, as products of queries and keys are",
+            [scale = score_scale(claimed_)](const Tensor& given, std::int64_t head) { return scale * given.at(head); });
+      sinks("heads have each other's sinks: head 0 has the last one's",
+            [](const Tensor& given, std::int64_t head) { return given.at(given.elements() - 1 - head); });
       add("sinks have the other sign", [](Spec&, AttentionCase& request) {
         for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
       });
@@ -211,6 +225,7 @@ class OtherAttentions {
       OtherAttention other{.words = "queries are not scaled by their positions", .says = OtherAttention::Says::claim};
       other.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale.reset(); };
       list_.push_back(std::move(other));
+      add_other_query_scales(claimed_, list_);
     }
   }
 

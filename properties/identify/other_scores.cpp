@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "lib/numeric/dtype.hpp"
 #include "lib/spec/of.hpp"
 
 namespace sextant::identify {
@@ -30,6 +31,18 @@ void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& lis
       add("the bias is added before the softcap, where the claim adds it after",
           [cap](double product, double bias) { return cap * std::tanh((product + bias) / cap); });
     return;
+  }
+  // Weights that lie at a tie of the format may be rounded either way by what they are off: that is not looked for.
+  for (const Dtype format : {Dtype::float16, Dtype::bfloat16}) {
+    const auto rounded = [format](double value) { return round_to(format, value); };
+    list.push_back({.words = fmt::format("weights are rounded to {} before they multiply values", name_of(format)),
+                    .stage = DiagnosedStage::rounding,
+                    .weights = ScoresToWeights::of_scores,
+                    .weight = rounded});
+    list.push_back({.words = fmt::format("exponentials are rounded to {} before they multiply values", name_of(format)),
+                    .stage = DiagnosedStage::rounding,
+                    .weights = ScoresToWeights::of_scores,
+                    .exponential = rounded});
   }
   for (const double limit : {8.0, 10.0, 16.0, 20.0, 30.0, 32.0, 50.0, 60.0, 64.0, 80.0, 88.0, 100.0, 128.0}) {
     add(fmt::format("scores above {0:g} are {0:g}", limit),

@@ -7,7 +7,7 @@
 
 namespace sextant::identify {
 
-/// Adds attention whose scores are cut off, or capped otherwise than is claimed. Nothing where sinks or queries' scales
+/// Adds attention whose scores are cut off, or capped otherwise than is claimed, or whose weights are rounded. Nothing where sinks or queries' scales
 /// are claimed, of which PlainScores knows none.
 void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& list);
 

@@ -118,7 +118,9 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
       // e^(s + e) / (sum e^(s' - e')) is at most e^(e + e') times as much.
       error = weight * std::expm1(own.error + worst);
     } else if (weights == ScoresToWeights::of_scores) {
-      weight = std::exp(own.value - greatest) / sum_of_all;
+      const double exponential = std::exp(own.value - greatest);
+      weight = (other.exponential ? other.exponential(exponential) : exponential) / sum_of_all;
+      if (other.weight) weight = other.weight(weight);
       error = weight * std::expm1(own.error + worst_of_all + 2 * arithmetic_.u * std::fabs(own.value - greatest));
     } else if (weights != ScoresToWeights::none) {
       const double less = weights == ScoresToWeights::by_count_of_greatest ? greatest : 0;
