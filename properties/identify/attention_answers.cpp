@@ -254,16 +254,20 @@ class AskedCase {
       }
       return is_right;
     };
+    // What a query has that sees no key under another mask is its implementation's own affair.
+    const auto sees_keys = [&](const AttentionPlaceOfHead& place) {
+      return request.seen_by(*held<Attention>(spec), place.batch, place.token).count() > 0;
+    };
     if (other.weights != ScoresToWeights::softmax) {
       PlainScores plain(spec, request, turning, bias);
       for (const AttentionPlaceOfHead& place : places) {
-        if (!take(place, compare(place, plain.row(place, other)))) return;
+        if (!take(place, !sees_keys(place) || compare(place, plain.row(place, other)))) return;
       }
       return;
     }
     const auto quick = quick_attention(spec, request, turning, bias);
     for (const AttentionPlaceOfHead& place : places) {
-      if (!take(place, compare(place, quick->row(place)))) return;
+      if (!take(place, !sees_keys(place) || compare(place, quick->row(place)))) return;
     }
   }
 
@@ -324,7 +328,7 @@ const OtherAttention* explaining(const AskedCase& asked, const std::vector<Other
   return found;
 }
 
-enum class AskedAs { usual, lengthy, large, padded, step, far, near_and_far, scaled };
+enum class AskedAs { usual, lengthy, large, padded, step, padded_step, far, near_and_far, scaled };
 
 // Positions of three rows about the length from which on a claim's frequencies change. The first reaches half as far
 // again, or half as far, so that it is told from a length below.
@@ -341,6 +345,16 @@ void reach_lengths(AttentionCase& request, const Spec& claim, AskedAs call) {
   }
 }
 
+// With a first row that is padded before and behind; the row that with_padding leaves as it is is the second, of two.
+AttentionCase padded_on_both_sides(const AttentionCase& request) {
+  constexpr std::int64_t kept = 4;
+  for (std::int64_t fill = 3;; fill += 2) {
+    AttentionCase padded = with_padding(request, PaddedSide::both, std::min(kept, request.tokens), fill, 0);
+    const bool is_on_both = padded.starts.front() > 0 && padded.ends.front() < padded.tokens;
+    if (is_on_both || request.tokens < kept + 2) return padded;
+  }
+}
+
 // Positions of two rows at which queries' scales are told apart; the second row's lie one place further on.
 void reach_scales(AttentionCase& request, const QueryScale& scale, std::int64_t end) {
   const std::vector<std::int64_t> list = positions_about_scale(scale, end);
@@ -351,10 +365,39 @@ void reach_scales(AttentionCase& request, const QueryScale& scale, std::int64_t 
   }
 }
 
+// Of calls of one kind whose answers alone are wrong, for the end of words that do not name them.
+std::string condition_of(AskedAs call, const std::string& words) {
+  const auto names = [&](std::string_view kind) { return words.find(kind) != std::string::npos; };
+  switch (call) {
+    case AskedAs::padded: return names("padd") ? "" : ", in calls with padding alone";
+    case AskedAs::step:
+    case AskedAs::padded_step: return names("step") || names("cache") || names("padd") ? "" : ", in steps alone";
+    default: return "";
+  }
+}
+
+// Of calls that are the first whose answers are wrong.
+std::string words_of_calls(AskedAs call) {
+  switch (call) {
+    case AskedAs::usual:
+    case AskedAs::lengthy: return "";
+    case AskedAs::large: return "values are wrong where scores are large, and right where they are about 1";
+    case AskedAs::padded: return "values are wrong in calls with padding, and right in those without";
+    case AskedAs::step:
+      return "values are wrong in steps, whose queries are a sequence's last, and right in whole calls";
+    case AskedAs::padded_step: return "values are wrong in steps over rows with padding, and right in those without";
+    case AskedAs::far:
+    case AskedAs::near_and_far: return "values are wrong in calls about the length from which frequencies change";
+    case AskedAs::scaled: return "values are wrong at positions at which queries are scaled";
+  }
+  return "";
+}
+
 AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs call) {
   const std::vector<AttentionPlaceOfHead> wrong = asked.wrong();
   if (wrong.empty()) return {};
-  AttentionAnswers told{.are = AttentionAnswers::Are::wrong, .fault = {}, .spec = {}, .of_heads = {}, .of_tokens = {}};
+  AttentionAnswers told{
+      .are = AttentionAnswers::Are::wrong, .fault = {}, .spec = {}, .of_heads = {}, .of_tokens = {}, .of_calls = {}};
   if (call == AskedAs::large && asked.has_infinities()) {
     told.fault.emplace(
         "values are NaN or infinite where scores are large, as where the greatest is not subtracted before the "
@@ -369,14 +412,15 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
   }
   const std::vector<OtherAttention> others = other_attention(claim, asked.request());
   if (const OtherAttention* other = explaining(asked, others, asked.places())) {
-    told.fault.emplace(other->words, other->stage);
-    if (other->says == OtherAttention::Says::claim) {
+    told.fault.emplace(other->words + condition_of(call, other->words), other->stage);
+    if (other->says == OtherAttention::Says::claim && condition_of(call, other->words).empty()) {
       told.spec = claim;
       AttentionCase request = asked.request();
       other->change(*told.spec, request);
     }
     return told;
   }
+  told.of_calls = words_of_calls(call);
   if (call != AskedAs::usual && call != AskedAs::lengthy) return told;
   if (const PartedPlaces place = parted_places(asked.places(), wrong); !place.words.empty()) {
     if (const OtherAttention* other = explaining(asked, others, wrong))
@@ -397,7 +441,7 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
   if (model->not_judged()) return {};
   const std::int64_t room = model->most_tokens_from(model->range().first);
   for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::large, AskedAs::padded, AskedAs::step,
-                             AskedAs::far, AskedAs::near_and_far, AskedAs::scaled}) {
+                             AskedAs::padded_step, AskedAs::far, AskedAs::near_and_far, AskedAs::scaled}) {
     const bool is_long = call == AskedAs::lengthy;
     const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
     if (is_long && tokens <= short_call) continue;
@@ -413,8 +457,8 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
     if (call == AskedAs::large) {
       for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, large_scores * request.q.at(i));
     }
-    if (call == AskedAs::step) request = last_of(request, 3);
-    if (call == AskedAs::padded) request = with_padding(std::move(request), PaddedSide::both, 4, 3, 0);
+    if (call == AskedAs::padded || call == AskedAs::padded_step) request = padded_on_both_sides(std::move(request));
+    if (call == AskedAs::step || call == AskedAs::padded_step) request = last_of(request, 3);
     try {
       AttentionAnswers told = held_against(AskedCase(session, claim, std::move(request)), claim, call);
       if (told.are == AttentionAnswers::Are::wrong) return told;

@@ -17,6 +17,7 @@ struct AttentionAnswers {
   /// Where none does, what they are of: "head 3 alone is wrong"; empty where the wrong ones are not parted from others.
   std::string of_heads;   ///< or of batch rows
   std::string of_tokens;  ///< "queries from token 64 of a call on are wrong, those before are right"
+  std::string of_calls;   ///< "values are wrong in calls with padding, and right in those without"
 };
 
 /// Of whole calls, short and long, of one with padding and of a step; those that a subject does not support are passed

@@ -276,10 +276,9 @@ std::string said(const std::string& name) {
 
 // Mutants of whose answers the fields of some claim explain a part, by chance: nothing is said, or what is true.
 TEST(Diagnose, SaysNothingFalse) {
-  for (const char* name :
-       {"attention-float16-weights", "attention-position-unasked", "xpos-scale-table-of-2048", "learned-row-32768",
-        "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size", "rope-bfloat16-two-ulps",
-        "rope-repeats-copied", "sinusoidal-capacity-scaled"})
+  for (const char* name : {"attention-position-unasked", "xpos-scale-table-of-2048", "learned-row-32768",
+                           "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size",
+                           "rope-bfloat16-two-ulps", "rope-repeats-copied", "sinusoidal-capacity-scaled"})
     EXPECT_EQ(said(name), "") << name;
   EXPECT_EQ(said("sinusoidal-one-row-for-all"),
             "every token of a call has the position of the last, counted on from its own");
@@ -330,6 +329,25 @@ TEST(Diagnose, SaysNothingOfWhatIsRight) {
     const auto diagnosis = diagnose(*subject, claim);
     EXPECT_FALSE(diagnosis) << mutant.name << ": " << words_of(*diagnosis);
   }
+}
+
+TEST(Diagnose, NamesWhatStepsAndPaddingGoWrongBy) {
+  EXPECT_EQ(said("decode-mask-at-top"),
+            "in a step the causal mask is aligned to the top left: its first query sees the first key alone");
+  EXPECT_EQ(said("decode-own-key-hidden"), "in a step a query does not see its own key");
+  EXPECT_EQ(said("decode-chunk-sees-all"), "in a step every query sees all keys: no causal mask is among its tokens");
+  EXPECT_EQ(said("decode-by-index"), "in a step a query's index among the keys is taken for its position");
+  EXPECT_EQ(said("cache-turned-twice"), "keys that the cache keeps turned are turned again");
+  EXPECT_EQ(said("padding-of-first-row"), "every batch row has the padding of the first");
+  EXPECT_EQ(said("padding-one-too-late"), "rows of a batch begin one key too late, where they are padded on the left");
+  EXPECT_EQ(said("padding-one-too-early"),
+            "rows of a batch begin one key too early, where they are padded on the left");
+}
+
+TEST(Diagnose, NamesSinksAndRoundedWeights) {
+  EXPECT_EQ(said("sinks-of-first-head"), "every head has the sink of the first");
+  EXPECT_EQ(said("sinks-as-one"), "a sink counts as a score of 0, whatever it is");
+  EXPECT_EQ(said("attention-float16-weights"), "weights are rounded to float16 before they multiply values");
 }
 
 TEST(Diagnose, NamesScalesOfQueries) {

@@ -85,6 +85,7 @@ class AttentionIdentifier {
       take_steps();
       const bool is_claim = found_.spec && to_json(*found_.spec) == to_json(claim_);
       if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_tokens);
+      if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_calls);
     }
     found_.calls = session_.calls();
     return std::move(found_);
@@ -448,6 +449,11 @@ class AttentionIdentifier {
   }
 
   void take_rotation() {
+    // Scores grow or fall with positions that do not turn vectors alone.
+    if (carried<Xpos>(claimed_) != nullptr || claimed_.query_scale) {
+      keep_claimed("scores have no bias");
+      return;
+    }
     const bool queries_turn = positions_enter(Role::query);
     const bool keys_turn = positions_enter(Role::key);
     // Of scores of 16 bits that is no proof; attention_answers.cpp has told of it where it is so.
@@ -467,10 +473,6 @@ class AttentionIdentifier {
       if (rope == nullptr || pairs(*rope) > 0) attention_.position.reset();
       has_position_ = true;
       found_.seen.emplace_back("positions do not enter");
-      return;
-    }
-    if (carried<Xpos>(claimed_) != nullptr || claimed_.query_scale) {
-      keep_claimed("scores have no bias");
       return;
     }
     Rope rope;

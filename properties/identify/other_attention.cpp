@@ -67,9 +67,11 @@ class OtherAttentions {
         is_padded_(!request.starts.empty() || !request.ends.empty()) {}
 
   std::vector<OtherAttention> made() && {
-    if (is_padded_)
-      add("keys of padding are seen", [](Spec&, AttentionCase& request) { request.starts = request.ends = {}; });
-    if (is_step_) add_steps();
+    if (is_padded_) add_padding();
+    if (is_step_) {
+      add_masks_of_steps();
+      add_steps();
+    }
     add_rows();
     add_key_heads();
     add_scales();
@@ -301,9 +303,82 @@ class OtherAttentions {
     return axial == nullptr ? 1 : axes(*axial);
   }
 
+  // Other ends of rows, which are those of their keys and, in a step, what its queries are the last of.
+  void add_ends(std::string words, const std::function<void(AttentionCase& request)>& change) {
+    add(std::move(words), [change](Spec&, AttentionCase& request) {
+      if (request.starts.empty()) request.starts.assign(static_cast<std::size_t>(request.batch), 0);
+      if (request.ends.empty()) request.ends.assign(static_cast<std::size_t>(request.batch), request.tokens);
+      change(request);
+    });
+  }
+
+  void add_padding() {
+    add("keys of padding are seen", [](Spec&, AttentionCase& request) { request.starts = request.ends = {}; });
+    if (!request_.starts.empty())
+      add("keys of padding on the left are seen", [](Spec&, AttentionCase& request) { request.starts = {}; });
+    if (!request_.ends.empty() && !is_step_)
+      add("keys of padding on the right are seen", [](Spec&, AttentionCase& request) { request.ends = {}; });
+    add_ends("rows of a batch begin one key too early, where they are padded on the left", [](AttentionCase& request) {
+      for (std::int64_t& start : request.starts) start = std::max<std::int64_t>(start - 1, 0);
+    });
+    add_ends("rows of a batch begin one key too late, where they are padded on the left", [](AttentionCase& request) {
+      for (std::int64_t& start : request.starts) start += start > 0 ? 1 : 0;
+    });
+    if (batch_ < 2) return;
+    add_ends("every batch row has the padding of the first", [](AttentionCase& request) {
+      std::ranges::fill(request.starts, request.starts.front());
+      if (!request.is_step()) std::ranges::fill(request.ends, request.ends.front());
+    });
+  }
+
+  // A step's queries see as many keys as the last tokens of a sequence do.
+  void add_masks_of_steps() {
+    if (claimed_.causal) {
+      if (!is_padded_)
+        add_ends("in a step the causal mask is aligned to the top left: its first query sees the first key alone",
+                 [](AttentionCase& request) { std::ranges::fill(request.ends, request.queries()); });
+      add_ends("in a step a query does not see its own key", [](AttentionCase& request) {
+        for (std::int64_t& end : request.ends) --end;
+      });
+      if (queries_ > 1)
+        add("in a step every query sees all keys: no causal mask is among its tokens",
+            [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; });
+    }
+    if (!request_.ends.empty())
+      add("in a step queries are taken to be the last tokens of the cache, not of their row",
+          [](Spec&, AttentionCase& request) { request.ends = {}; });
+    if (claimed_.cached_keys == CachedKeys::rotated)
+      add("keys that the cache keeps turned are turned again",
+          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->cached_keys = CachedKeys::plain; });
+  }
+
   // A step's queries are the last of the sequence.
   void add_steps() {
     if (!sees_positions(claimed_)) return;
+    const auto among_keys = [this](std::string words, auto index_of) {
+      add(
+          std::move(words),
+          [index_of](Spec&, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+              request.query_positions[static_cast<std::size_t>(i)] =
+                  index_of(request, i / request.queries() % request.batch, i % request.queries());
+          },
+          DiagnosedStage::position);
+    };
+    among_keys("in a step a query's index among the keys is taken for its position",
+               [](const AttentionCase& request, std::int64_t row, std::int64_t query) {
+                 return request.token_of(row, query);
+               });
+    if (queries_ > 1)
+      add(
+          "all queries of a step have the position of the last",
+          [](Spec&, AttentionCase& request) {
+            const std::vector<std::int64_t> given = request.query_positions;
+            for (std::int64_t i = 0; i < std::ssize(given); ++i)
+              request.query_positions[static_cast<std::size_t>(i)] =
+                  given[static_cast<std::size_t>(i / request.queries() * request.queries() + request.queries() - 1)];
+          },
+          DiagnosedStage::position);
     add(
         "queries of a step are counted from the first key",
         [](Spec&, AttentionCase& request) {

@@ -65,18 +65,16 @@ class OtherQueryScales {
   OtherQueryScales(const QueryScale& scale, std::vector<OtherAttention>& list) : scale_(scale), list_(list) {}
 
   void add() {
-    add_factor("queries are scaled by their positions twice", [own = scale_](const ScaledVector& at) {
-      return std::pow(scale_at(own, at.position), 2);
-    });
+    add_factor("queries are scaled by their positions twice",
+               [own = scale_](const ScaledVector& at) { return std::pow(scale_at(own, at.position), 2); });
     add_keys();
     add_factor("heads after the first have queries that are not scaled by their positions",
                [own = scale_](const ScaledVector& at) { return at.head == 0 ? scale_at(own, at.position) : 1; });
     add_factor("every batch row has the scales of the first one's queries", [own = scale_](const ScaledVector& at) {
       return scale_at(own, at.request.query_position(0, at.token));
     });
-    add_factor("all queries of a call have the scale of the first", [own = scale_](const ScaledVector& at) {
-      return scale_at(own, at.request.query_position(at.row, 0));
-    });
+    add_factor("all queries of a call have the scale of the first",
+               [own = scale_](const ScaledVector& at) { return scale_at(own, at.request.query_position(at.row, 0)); });
     for (const std::int64_t offset : {0, 1, 2}) {
       if (offset == scale_.offset) continue;
       OtherAttention counted{
@@ -92,10 +90,9 @@ class OtherQueryScales {
     else
       add_logarithms();
     for (const Dtype format : {Dtype::bfloat16, Dtype::float16}) {
-      add_factor(fmt::format("the scales of queries are rounded to {}", name_of(format)),
-                 [own = scale_, format](const ScaledVector& at) {
-                   return round_to(format, scale_at(own, at.position));
-                 });
+      add_factor(
+          fmt::format("the scales of queries are rounded to {}", name_of(format)),
+          [own = scale_, format](const ScaledVector& at) { return round_to(format, scale_at(own, at.position)); });
     }
   }
 
@@ -120,9 +117,7 @@ class OtherQueryScales {
     const auto scaled_keys = [own = scale_](AttentionCase& request) {
       request.k = times(
           request, request.k, [&](const ScaledVector& at) { return scale_at(own, at.position); },
-          [&](std::int64_t row, std::int64_t token) {
-            return request.positions[index(row * request.tokens + token)];
-          });
+          [&](std::int64_t row, std::int64_t token) { return request.positions[index(row * request.tokens + token)]; });
     };
     OtherAttention too{.words = "keys are scaled by their positions too"};
     too.change = [scaled_keys](Spec&, AttentionCase& request) { scaled_keys(request); };
@@ -151,9 +146,8 @@ class OtherQueryScales {
       of_quotient(fmt::format("period {} of queries' scales begins one position late", border),
                   [border](double quotient) { return std::floor(quotient) - (quotient == border ? 1 : 0); });
     const auto of_count = [&](std::string words, const std::function<double(double amount, double count)>& scale) {
-      add_of_number(std::move(words), [scale, own = scale_](double number) {
-        return scale(own.amount, periods(own, number));
-      });
+      add_of_number(std::move(words),
+                    [scale, own = scale_](double number) { return scale(own.amount, periods(own, number)); });
     };
     of_count("the logarithm in queries' scales is to base 2",
              [](double amount, double count) { return 1 + amount * std::log2(1 + count); });
@@ -169,9 +163,8 @@ class OtherQueryScales {
 
   void add_logarithms() {
     const auto length = static_cast<double>(scale_.length);
-    add_of_number("queries before the length are scaled down", [length](double number) {
-      return std::log(number) / std::log(length);
-    });
+    add_of_number("queries before the length are scaled down",
+                  [length](double number) { return std::log(number) / std::log(length); });
     add_of_number("the logarithm in queries' scales is natural, not to the base of the length",
                   [length](double number) { return number > length ? std::log(number) : 1; });
     add_of_number("queries' scales are a root of the number by the length, not a logarithm",
