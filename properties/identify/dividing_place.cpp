@@ -309,10 +309,26 @@ std::optional<WrongPlace> of_several(const std::vector<JudgedVector>& vectors, c
   return std::nullopt;
 }
 
+// Whether an axis stands at 0, or two of them at one coordinate: what is turned by another axis is the same there.
+bool has_axes_alike(const JudgedVector& vector) {
+  const auto& axes = vector.coordinates;
+  const auto several = std::ranges::count_if(axes, [](std::int64_t one) { return one >= 0; });
+  if (several < 2) return false;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] == 0) return true;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (axes[i] >= 0 && axes[i] == axes[j]) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool may_hide(const JudgedVector& vector, Hidden hidden) {
-  return !vector.is_wrong && (vector.position == 0 || (hidden == Hidden::among_great_values && !vector.is_ordinary));
+  if (vector.is_wrong) return false;
+  return vector.position == 0 || has_axes_alike(vector) ||
+         (hidden == Hidden::among_great_values && !vector.is_ordinary);
 }
 
 std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& all,

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -163,7 +164,7 @@ std::string told_of(const FoundElsewhere& found) {
 // Whether no vector is right but those of which nothing follows, or nearly all that were asked are wrong, or neither.
 enum class Extent { all, nearly_all, some };
 
-Extent extent_of(const std::vector<JudgedVector>& vectors) {
+Extent extent_of(std::span<const JudgedVector> vectors) {
   std::int64_t wrong = 0;
   std::int64_t telling = 0;
   for (const JudgedVector& vector : vectors) {
@@ -197,6 +198,7 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
   VectorJudge judge(subject, claim, *clues.proposer);
   judge.ask_ordinary();
   for (const Question& question : questions_of(claim, clues.failing)) judge.ask_around(question);
+  const std::size_t usual = judge.vectors().size();
   judge.ask_first();
   if (std::ranges::none_of(judge.vectors(), &JudgedVector::is_wrong)) return std::nullopt;
   const Extent extent = extent_of(judge.vectors());
@@ -208,7 +210,8 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
       if (const auto elsewhere = found_elsewhere(judge, place))
         return DiagnosedDifference{told_of(*elsewhere), "", DiagnosedStage::position};
     }
-    if (!place && extent == Extent::some) return std::nullopt;
+    // Accuracy's first calls have many places at which what is wrong elsewhere is right.
+    if (!place && extent_of(std::span(judge.vectors()).first(usual)) == Extent::some) return std::nullopt;
   }
   const std::vector<const JudgedVector*> looked_into = looked_into_of(judge.vectors());
   if (looked_into.empty()) return std::nullopt;
