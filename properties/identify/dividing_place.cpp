@@ -309,13 +309,10 @@ std::optional<WrongPlace> of_several(const std::vector<JudgedVector>& vectors, c
   return std::nullopt;
 }
 
-// Whether an axis stands at 0, or two of them at one coordinate: what is turned by another axis is the same there.
+// Whether two axes stand at one coordinate: what is turned by another axis is the same there.
 bool has_axes_alike(const JudgedVector& vector) {
   const auto& axes = vector.coordinates;
-  const auto several = std::ranges::count_if(axes, [](std::int64_t one) { return one >= 0; });
-  if (several < 2) return false;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] == 0) return true;
     for (std::size_t j = 0; j < i; ++j) {
       if (axes[i] >= 0 && axes[i] == axes[j]) return true;
     }
