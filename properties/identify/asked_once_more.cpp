@@ -27,7 +27,7 @@ std::string text_of(const Question& question, Operation operation) {
                                  question.tokens == 1 ? "token" : "tokens", question.position);
   if (operation == Operation::rotate && question.batch * question.heads > 1)
     text += fmt::format(", of {} rows and {} heads,", question.batch, question.heads);
-  return text + " answers are not as near to it as elsewhere";
+  return text + " answers are farther off than elsewhere";
 }
 
 }  // namespace

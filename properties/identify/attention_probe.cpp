@@ -79,6 +79,8 @@ std::vector<bool> AttentionProbe::seen_keys(std::int64_t tokens) {
     for (std::int64_t row = 0; row < encoding_.num_heads * tokens; ++row) {
       for (std::int64_t c = 0; c < count; ++c) {
         const double weight = out.at(row * width + c);
+        // A first query that sees nothing may have NaN, which is 0 / 0; that of another is no mask.
+        if (std::isnan(weight) && row % tokens > 0) return {};
         seen[static_cast<std::size_t>(row * tokens + first + c)] = weight != 0 && !std::isnan(weight);
       }
     }

@@ -26,7 +26,7 @@ class AttentionProbe {
   bool sees(std::int64_t query, std::int64_t key, std::int64_t tokens);
 
   /// Which keys each query sees, [heads, tokens, tokens] of 1 and 0, in a sequence of any number of tokens that all
-  /// stand at one position.
+  /// stand at one position; empty where queries but the first have NaN.
   std::vector<bool> seen_keys(std::int64_t tokens);
 
   /// Of each query head the key head whose keys it scores, or whose values it reads; -1 where it is none alone.
