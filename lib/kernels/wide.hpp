@@ -37,8 +37,8 @@ Real spacing_at_one() {
   return ldexp(Real(1), 1 - std::numeric_limits<Real>::digits);
 }
 
-/// pi, once and when first asked for. Boost's own constants of these numbers are made whenever a program starts, used or
-/// not, which takes 20 ms at 5000 bits. acos(-1) is Boost's pi to the bit; twice and half of it are exact.
+/// pi, once and when first asked for. Boost's own constants of these numbers are made whenever a program starts, used
+/// or not, which takes 20 ms at 5000 bits. acos(-1) is Boost's pi to the bit; twice and half of it are exact.
 template <class Real>
 const Real& wide_pi() {
   static const Real value = acos(Real(-1));

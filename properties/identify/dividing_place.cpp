@@ -177,7 +177,7 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       add(bounded, words.empty() ? words : words + gap_text(vectors, least, feature.of), true,
           [number = least](std::int64_t other) { return other >= number; });
       if (is_of_position) bounded.back().first_position = least;
-      // A coordinate of 0 hides what is wrong of it; other bounds of coordinates, and counts over all, say enough alone.
+      // A coordinate of 0 hides what is wrong of it; other bounds of coordinates, and counts over all, say enough.
       const bool is_of_coordinate = words.starts_with("cells") && least > 1;
       if (!words.empty())
         bounded.back().is_of_count = is_of_coordinate || words.ends_with("counted over rows, tokens and heads,");

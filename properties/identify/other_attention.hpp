@@ -34,8 +34,8 @@ struct OtherAttention {
   /// Of ScoresToWeights::of_scores: the score, of a scaled product and what is added to it. Neither moves it by more
   /// than it moves itself.
   std::function<double(double product, double bias)> score = {};
-  /// Of ScoresToWeights::of_scores too: what becomes of e^(s - greatest) before it is divided by the sum of all, which are
-  /// as they are, and of a weight; empty where nothing does.
+  /// Of ScoresToWeights::of_scores too: what becomes of e^(s - greatest) before it is divided by the sum of all, which
+  /// are as they are, and of a weight; empty where nothing does.
   std::function<double(double exponential)> exponential = {};
   std::function<double(double weight)> weight = {};
   /// The place by which a vector is turned; empty where it is its own.

@@ -13,8 +13,8 @@
 #include "lib/spec/of.hpp"
 
 // The formulas are those of lib/spec/attention.hpp, in double. A query is multiplied by the quotient of the other scale
-// and the claimed one, and the claim's own scale and bounds are kept: what an implementation's scale may be off by is in
-// them, beside which 2^-52 of a query is nothing.
+// and the claimed one, and the claim's own scale and bounds are kept: what an implementation's scale may be off by is
+// in them, beside which 2^-52 of a query is nothing.
 
 namespace sextant::identify {
 namespace {

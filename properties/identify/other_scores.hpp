@@ -7,8 +7,8 @@
 
 namespace sextant::identify {
 
-/// Adds attention whose scores are cut off, or capped otherwise than is claimed, or whose weights are rounded. Nothing where sinks or queries' scales
-/// are claimed, of which PlainScores knows none.
+/// Adds attention whose scores are cut off, or capped otherwise than is claimed, or whose weights are rounded.
+/// Nothing where sinks or queries' scales are claimed, of which PlainScores knows none.
 void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& list);
 
 }  // namespace sextant::identify

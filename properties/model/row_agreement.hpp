@@ -42,8 +42,8 @@ struct TwoRows {
   double in_one(std::int64_t channel) const { return one.at(one_start + channel); }
   double in_other(std::int64_t channel) const { return other.at(other_start + channel); }
 
-  /// "position 271, at [3, 20, 0, 5] and [0, 271, 0, 5]": where a value is, then where in the one answer and the other, if
-  /// that is elsewhere.
+  /// "position 271, at [3, 20, 0, 5] and [0, 271, 0, 5]": where a value is, then where in the one answer and the other,
+  /// if that is elsewhere.
   std::string text(std::int64_t channel) const;
 };
 
