@@ -31,8 +31,8 @@ extern "C" __attribute__((target("avx2,fma"))) SleefPair256 Sleef_sincosf8_u10av
 #include "lib/sinusoidal/sinusoidal.hpp"
 
 // Tables of consecutive positions, certified and fast, beside the speed of memory and beside what people write: the C
-// library's float32 sine, the same as an Eigen expression, and the vectors of SLEEF and libmvec. The peers form the angle
-// in float32, so that they are also wrong, by up to 7e-3 at position 131071; the comparison is of speed alone.
+// library's float32 sine, the same as an Eigen expression, and the vectors of SLEEF and libmvec. The peers form the
+// angle in float32, so that they are also wrong, by up to 7e-3 at position 131071; the comparison is of speed alone.
 
 namespace sextant {
 namespace {

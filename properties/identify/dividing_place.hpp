@@ -26,8 +26,8 @@ struct WrongPlace {
   bool is_of_count = false;  ///< of a count over rows, tokens and heads, which says enough alone
 };
 
-/// Which right vectors tell nothing: those at position 0, or with two axes at one coordinate, where other angles are the
-/// same, and, of errors that do not grow with values, those of great ones too.
+/// Which right vectors tell nothing: those at position 0, or with two axes at one coordinate, where other angles are
+/// the same, and, of errors that do not grow with values, those of great ones too.
 enum class Hidden { at_0, among_great_values };
 bool may_hide(const JudgedVector& vector, Hidden hidden);
 
