@@ -58,6 +58,20 @@ struct NdFit {
   bool is_pinned = true;
 };
 
+// The same rotation where each axis has another one's coordinate: that one takes over its pairs and its base.
+RopeNd reordered(const RopeNd& claimed, const std::vector<std::int64_t>& order) {
+  RopeNd other = claimed;
+  other.axis_order = order_of_axes(claimed);
+  for (std::int64_t& axis : other.axis_order) axis = order[static_cast<std::size_t>(axis)];
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    const auto taken = static_cast<std::size_t>(order[axis]);
+    other.sections[taken] = claimed.sections[axis];
+    if (!claimed.rope_thetas.empty()) other.rope_thetas[taken] = claimed.rope_thetas[axis];
+  }
+  if (std::ranges::is_sorted(other.axis_order)) other.axis_order.clear();
+  return other;
+}
+
 class RopeNdIdentifier {
  public:
   RopeNdIdentifier(CountedSession& session, const Spec& claim, const RopeNd& encoding)
@@ -74,8 +88,8 @@ class RopeNdIdentifier {
       // Position 0 of each axis is turned, so that no axis can be asked alone.
       if (!take_other_axes() && !take_angles())
         found_.table.emplace_back("normalized coordinates are none of those that are tried");
-    } else if (std::string words = exchanged_axes(AskedAnswers(session_, claim_), claim_); !words.empty()) {
-      found_.faults.emplace_back(std::move(words), DiagnosedStage::position);
+    } else if (const auto order = exchanged_axes(AskedAnswers(session_, claim_), claim_); !order.empty()) {
+      take_order(order);
     } else if (length_limit(nd_.rope.rope_scaling)) {
       found_.table.emplace_back("a rule that looks at a call's length is not told of several axes");
     } else if (find_pairs() && find_layout()) {
@@ -105,6 +119,27 @@ class RopeNdIdentifier {
     // Others were not asked about.
     found_.confidence = Confidence::medium;
     return true;
+  }
+
+  // With the claim of the other order, where a spec says it.
+  void take_order(const std::vector<std::int64_t>& order) {
+    const std::string words = "positions of axes change places: " + order_text(order);
+    const auto met = first_met(AskedAnswers(session_, claim_), claim_,
+                               {{with_encoding(reordered(nd_, order)), words, DiagnosedStage::position}});
+    if (!met) {
+      found_.faults.emplace_back(words, DiagnosedStage::position);
+      return;
+    }
+    found_.spec = met->claim.spec;
+    found_.convention.emplace_back(words, DiagnosedStage::position);
+    found_.of_bound = met->of_bound;
+    found_.confidence = Confidence::medium;
+  }
+
+  Spec with_encoding(RopeNd encoding) const {
+    Spec spec = claim_;
+    spec.encoding = std::move(encoding);
+    return spec;
   }
 
   bool take_angles() {

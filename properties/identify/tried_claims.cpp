@@ -83,7 +83,7 @@ std::string order_text(const std::vector<std::int64_t>& order) {
   return text;
 }
 
-std::string exchanged_axes(const AskedAnswers& asked, const Spec& claim) {
+std::vector<std::int64_t> exchanged_axes(const AskedAnswers& asked, const Spec& claim) {
   if (asked.meet(claim)) return {};
   std::vector<std::int64_t> order(static_cast<std::size_t>(axes_of(claim.encoding)));
   std::iota(order.begin(), order.end(), 0);
@@ -91,7 +91,7 @@ std::string exchanged_axes(const AskedAnswers& asked, const Spec& claim) {
     const auto taken_for = [&](std::int64_t axis, std::span<const std::int64_t> place) {
       return place[static_cast<std::size_t>(order[static_cast<std::size_t>(axis)])];
     };
-    if (asked.meet(claim, {.positions = taken_for})) return "positions of axes change places: " + order_text(order);
+    if (asked.meet(claim, {.positions = taken_for})) return order;
   }
   return {};
 }

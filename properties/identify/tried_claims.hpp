@@ -42,9 +42,9 @@ const OtherReading* first_reading(const AskedAnswers& asked, const std::vector<O
 /// positions of the first". Empty where answers are right of the places as given, or of none that is tried.
 std::string other_places(const AskedAnswers& asked, const Spec& claim);
 
-/// "positions of axes change places: axis 0 has those of 2, axis 2 has those of 0", where every answer is right of such
-/// an order of the axes and not of the claim's; empty otherwise.
-std::string exchanged_axes(const AskedAnswers& asked, const Spec& claim);
+/// The axis whose positions each one has, where every answer is right of such an order of the axes and not of the
+/// claim's; empty otherwise.
+std::vector<std::int64_t> exchanged_axes(const AskedAnswers& asked, const Spec& claim);
 
 /// "axis 0 has those of 2, axis 2 has those of 0".
 std::string order_text(const std::vector<std::int64_t>& order);
