@@ -112,6 +112,11 @@ class OtherFormulas {
                     [rule, l](double w, double) {
                       return 2 * std::numbers::pi / w > l / rule.high_freq_factor ? w / rule.factor : w;
                     });
+    // What the blend of one has more than w / s the other has less than w: with t and 1 - t exchanged everywhere.
+    add_frequencies(
+        "llama3's ramp is inverted: fast pairs are scaled and slow ones are not, as where its two factors change "
+        "places",
+        [rule](double w, double claimed) { return w + w / rule.factor - claimed; });
     add_frequencies("wavelengths are taken without 2 pi: 1 over the frequency", [rule, l](double w, double) {
       const double wavelength = 1 / w;
       if (wavelength < l / rule.high_freq_factor) return w;
@@ -126,6 +131,8 @@ class OtherFormulas {
     const double s = std::get<YarnScaling>(rope_.rope_scaling).factor;
     add_frequencies("yarn's ramp is inverted: fast pairs are slowed, and slow ones are not",
                     [s](double w, double claimed) { return w + w / s - claimed; });
+    add_frequencies("yarn's ramp is left out: every frequency is divided by the factor, as linear scaling does",
+                    [s](double w, double) { return w / s; });
   }
 
   // Cosines and sines that are others than the claim's, in double, whose own errors are far below a bound of float32.
@@ -159,13 +166,16 @@ class OtherFormulas {
   }
 
   void add_cosines() {
+    const auto other_than_1 = [](double factor, Turning turning) {
+      return factor == 1 ? std::nullopt : std::optional(turning);
+    };
     add_turning("cosines alone are multiplied by the attention factor, and sines are not", DiagnosedStage::table,
-                [](std::int64_t, double position, double radians, double factor) {
-                  return std::optional(Turning{factor * std::cos(radians * position), std::sin(radians * position)});
+                [=](std::int64_t, double position, double radians, double factor) {
+                  return other_than_1(factor, {factor * std::cos(radians * position), std::sin(radians * position)});
                 });
     add_turning("sines alone are multiplied by the attention factor, and cosines are not", DiagnosedStage::table,
-                [](std::int64_t, double position, double radians, double factor) {
-                  return std::optional(Turning{std::cos(radians * position), factor * std::sin(radians * position)});
+                [=](std::int64_t, double position, double radians, double factor) {
+                  return other_than_1(factor, {std::cos(radians * position), factor * std::sin(radians * position)});
                 });
     for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
       // Nothing of what lies so near to the middle of two numbers that an angle of float32 may decide.
@@ -235,6 +245,33 @@ class OtherFormulas {
 };
 
 }  // namespace
+
+std::optional<VectorReading> limited_results(const Spec& claim, double limit) {
+  if (held<Rope>(claim) == nullptr || claim.dtype != Dtype::float32) return std::nullopt;
+  return VectorReading{
+      fmt::format("results are limited to {:.9g}: what is beyond it is {:.9g} or -{:.9g}", limit, limit, limit),
+      DiagnosedStage::rotation, [claim, limit](const VectorInCall& vector) {
+        TakenVector taken = as_claimed(claim, vector);
+        const Rope& rope = *rope_of(taken.spec);
+        const ClaimedTurnings own = turnings_of(rope, vector.call_length());
+        const std::vector<double> x = vector.values(vector.number());
+        const double sense = rope.direction == Direction::clockwise ? -1 : 1;
+        taken.plus.assign(x.size(), 0);
+        for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+          const double angle = own.radians[static_cast<std::size_t>(pair)] * static_cast<double>(taken.place.front());
+          const double cos = own.factor * std::cos(angle);
+          const double sin = sense * own.factor * std::sin(angle);
+          const Channels from = channels_of_pair(rope, rope.pairing, pair);
+          const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+          const double a = x[static_cast<std::size_t>(from.first)];
+          const double b = x[static_cast<std::size_t>(from.second)];
+          const auto beyond = [&](double right) { return right - std::clamp(right, -limit, limit); };
+          taken.plus[static_cast<std::size_t>(to.first)] = beyond(a * cos - b * sin);
+          taken.plus[static_cast<std::size_t>(to.second)] = beyond(a * sin + b * cos);
+        }
+        return std::optional(std::move(taken));
+      }};
+}
 
 std::vector<VectorReading> other_formulas(const Spec& claim) {
   const auto* rope = held<Rope>(claim);

@@ -382,8 +382,8 @@ std::vector<CallPlaces> calls_about_lengths(const Spec& claim) {
   add(3, 1, joined({middle, high, low}));
   // Short tokens before long ones and after them, in blocks of any size.
   std::vector<std::int64_t> ascending;
-  for (std::int64_t token = 0; token < 700; ++token)
-    ascending.push_back(token < 560 ? (token * 13) % (l / 2) + 1 : l + token);
+  for (std::int64_t token = 0; token < 1100; ++token)
+    ascending.push_back(token < 1017 ? (token * 13) % (l / 2) + 1 : l + token);
   add(1, 2, ascending);
   add(1, 1, ascending);
   std::ranges::reverse(ascending);

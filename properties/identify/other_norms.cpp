@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "lib/numeric/dtype.hpp"
@@ -58,7 +59,6 @@ std::vector<SomeVectors> groups() {
   const auto last = [](const VectorInCall& at) { return at.head == at.heads - 1; };
   const auto later_rows = [](const VectorInCall& at) { return at.batch > 0; };
   const auto single = [](const VectorInCall& at) { return at.tokens == 1; };
-  const auto from_256 = [](const VectorInCall& at) { return at.token >= 256; };
   with("the first query head", HowMany::one, is_query, first);
   with("the last query head", HowMany::one, is_query, last);
   with("query heads after the first", HowMany::several, is_query, later);
@@ -71,7 +71,10 @@ std::vector<SomeVectors> groups() {
   with("queries and keys of calls of one token", HowMany::several, any, single);
   with("queries of calls of one token", HowMany::several, is_query, single);
   with("keys of calls of one token", HowMany::several, is_key, single);
-  with("queries and keys of tokens from number 256 of a call on", HowMany::several, any, from_256);
+  // The tokens before and behind each of these borders are among those that are looked at.
+  for (const std::int64_t border : {32, 64, 128, 256})
+    with(fmt::format("queries and keys of tokens from number {} of a call on", border), HowMany::several, any,
+         [border](const VectorInCall& at) { return at.token >= border; });
   return list;
 }
 
@@ -80,7 +83,9 @@ class OtherNorms {
   OtherNorms(const Spec& claim, const QkNormRope& encoding) : claim_(claim), encoding_(encoding) {}
 
   std::vector<VectorReading> made() && {
+    add_kept_weight();
     for (const SomeVectors& group : groups()) add_group(group);
+    add_rest();
     add_means();
     return std::move(list_);
   }
@@ -123,10 +128,7 @@ class OtherNorms {
     const auto weight_of = [&](std::string_view whose, std::int64_t row) {
       where(fmt::format("{} {} the {} weight", group.words, have, whose), DiagnosedStage::other,
             [row](const VectorInCall& vector, TakenVector taken) {
-              const Tensor& both = *vector.call.weight;
-              Tensor one = Tensor::zeros(both.dtype, {both.shape[1]});
-              for (std::int64_t i = 0; i < one.elements(); ++i) one.set(i, both.at(row * one.elements() + i));
-              taken.weight = std::move(one);
+              taken.weight = row_of_weight(*vector.call.weight, row);
               return std::optional(std::move(taken));
             });
     };
@@ -156,6 +158,43 @@ class OtherNorms {
               return taken;
             });
     }
+  }
+
+  static Tensor row_of_weight(const Tensor& both, std::int64_t row) {
+    Tensor one = Tensor::zeros(both.dtype, {both.shape[1]});
+    for (std::int64_t i = 0; i < one.elements(); ++i) one.set(i, both.at(row * one.elements() + i));
+    return one;
+  }
+
+  void add_kept_weight() {
+    add("the weights of a session's first call are kept", DiagnosedStage::other,
+        [](const VectorInCall& vector, TakenVector taken) {
+          taken.weight = row_of_weight(*vector.first_call.weight, vector.side == VectorSide::key ? 1 : 0);
+          return std::optional(std::move(taken));
+        });
+  }
+
+  // Channels that do not turn, as they came: the right ones are those times the weight by the root.
+  void add_rest() {
+    const Rope& rope = encoding_.rope;
+    if (rope.rotary_dim == rope.head_dim) return;
+    std::vector<std::size_t> rest(static_cast<std::size_t>(rope.head_dim));
+    std::iota(rest.begin(), rest.end(), std::size_t{0});
+    for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+      const Channels turned = channels_of_pair(rope, rope.output_pairing, pair);
+      std::erase(rest, static_cast<std::size_t>(turned.first));
+      std::erase(rest, static_cast<std::size_t>(turned.second));
+    }
+    add("channels that do not turn stay as they came, where the claim has them normalized", DiagnosedStage::other,
+        [encoding = encoding_, rest](const VectorInCall& vector, TakenVector taken) {
+          const std::vector<double> channels = vector.values(vector.number());
+          const Tensor weight = row_of_weight(*vector.call.weight, vector.side == VectorSide::key ? 1 : 0);
+          taken.times.assign(channels.size(), 1);
+          for (const std::size_t channel : rest)
+            taken.times[channel] =
+                (weight.at(static_cast<std::int64_t>(channel)) + encoding.weight_offset) / root_of(channels, encoding);
+          return std::optional(std::move(taken));
+        });
   }
 
   // Heads whose root is another one: they are that quotient times as long.

@@ -19,6 +19,14 @@ VectorReading own_reading(const Spec& claim) {
           [claim](const VectorInCall& vector) { return std::optional(as_claimed(claim, vector)); }};
 }
 
+// Large vectors: of drawn ones few channels are beyond what results may be limited to.
+CallPlaces call_of_large_vectors(const Spec& claim) {
+  const std::int64_t axes = axes_of(claim.encoding);
+  CallPlaces places{.batches = 1, .heads = 4, .positions = {}, .times = 1024};
+  for (std::int64_t axis = 0; axis < axes; ++axis) places.positions.insert(places.positions.end(), {1, 2, 3, 5, 8, 13});
+  return places;
+}
+
 std::optional<DiagnosedDifference> worded(std::string words) {
   if (words.empty()) return std::nullopt;
   return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
@@ -33,10 +41,15 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   for (auto* calls : {&calls_about_extents, &calls_about_lengths, &calls_about_grids}) {
     for (const CallPlaces& places : (*calls)(claim)) asked.ask(places);
   }
+  asked.ask(call_of_large_vectors(claim));
   const bool is_named = named != nullptr && named->accuracy == claim.accuracy && rope_of(*named) != nullptr;
   if (is_named && asked.find_wrong(own_reading(*named)) == 0) return std::nullopt;
   const VectorReading own = own_reading(claim);
   if (asked.find_wrong(own) == 0) return std::nullopt;
+  if (const auto limit = asked.often_greatest()) {
+    const auto reading = limited_results(claim, *limit);
+    if (reading && asked.are_explained(*reading)) return DiagnosedDifference{reading->words, "", reading->stage};
+  }
   for (auto* readings : {&other_lengths, &other_positions, &other_formulas, &other_grids, &other_norms}) {
     for (const VectorReading& reading : (*readings)(claim)) {
       if (asked.are_explained(reading)) return DiagnosedDifference{reading.words, "", reading.stage};

@@ -1,6 +1,7 @@
 #include "properties/identify/taken_vectors.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -12,15 +13,22 @@ namespace {
 
 // So many vectors of a call are looked at, spread over it, and those beside the borders of blocks.
 constexpr std::int64_t most_spread = 24;
-constexpr std::int64_t block_borders[] = {32, 64, 128, 256, 512, 1024};
+// Blocks that begin so are those that hold the vectors before number 1017, or 2034, one of each size from 16 to 1024.
+constexpr std::int64_t block_borders[] = {32,   64,   128,  256,  512,  768,  896,  960, 992,
+                                          1008, 1024, 1536, 1792, 1920, 1984, 2016, 2032};
+constexpr std::int64_t token_borders[] = {32, 64, 128, 256, 512, 1024};
 
-std::set<std::int64_t> chosen_of(std::int64_t vectors) {
+std::set<std::int64_t> chosen_of(std::int64_t vectors, std::int64_t vectors_of_token) {
   std::set<std::int64_t> chosen;
   const std::int64_t count = std::min(vectors, most_spread);
   for (std::int64_t i = 0; i < count; ++i) chosen.insert(count == 1 ? 0 : i * (vectors - 1) / (count - 1));
   for (const std::int64_t border : block_borders) {
     for (const std::int64_t vector : {border - 1, border})
       if (vector < vectors) chosen.insert(vector);
+  }
+  for (const std::int64_t border : token_borders) {
+    for (const std::int64_t token : {border - 1, border})
+      if (token * vectors_of_token < vectors) chosen.insert(token * vectors_of_token);
   }
   return chosen;
 }
@@ -102,12 +110,17 @@ void AskedVectors::ask(const CallPlaces& places) {
                                .heads = places.heads,
                                .fill = 7 + std::ssize(answers_)});
   call.positions = places.positions;
+  if (places.times != 1) {
+    for (Tensor& x : call.vectors) {
+      for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, x.at(i) * places.times);
+    }
+  }
   Tensor answer = model_->ask(session_, call);
   const std::int64_t heads = call.vectors.front().shape[2];
   const std::int64_t key_heads = call.vectors.size() > 1 ? call.vectors[1].shape[2] : 0;
   const std::int64_t vectors = places.batches * tokens * (heads + key_heads);
   if (answer.elements() != vectors * call.vectors.front().shape.back()) return;
-  for (const std::int64_t vector : chosen_of(vectors)) looked_.push_back({answers_.size(), vector});
+  for (const std::int64_t vector : chosen_of(vectors, heads + key_heads)) looked_.push_back({answers_.size(), vector});
   answers_.push_back({std::move(call), std::move(answer), places.batches, tokens, heads, key_heads});
 }
 
@@ -118,6 +131,7 @@ VectorInCall AskedVectors::vector_of(const Looked& one) const {
   const std::int64_t head = one.vector % together;
   const bool is_key = head >= of.heads;
   return {.call = of.call,
+          .first_call = answers_.front().call,
           .axes = axes_of(claim_.encoding),
           .batches = of.batches,
           .tokens = of.tokens,
@@ -146,7 +160,7 @@ AskedVectors::Judged* AskedVectors::judge_of(const Spec& spec) {
   return judged.judge ? &judged : nullptr;
 }
 
-bool AskedVectors::is_explained(const Looked& one, const TakenVector& taken) {
+bool AskedVectors::is_explained(const Looked& one, const TakenVector& taken, double bounds) {
   const Answered& of = answers_[one.answer];
   const VectorInCall vector = vector_of(one);
   Tensor x = vector_at(of.call.vectors[vector.side == VectorSide::key ? 1 : 0], vector.number());
@@ -175,15 +189,15 @@ bool AskedVectors::is_explained(const Looked& one, const TakenVector& taken) {
   }
   const Judgement judgement = judged->judge->values(part, got);
   if (judgement.within == reference::Certainty::yes) return true;
-  const bool is_rounded_again = !taken.times.empty() || !taken.plus.empty();
-  return is_rounded_again && judgement.deviation.of_bound <= 2;
+  return bounds > 1 && judgement.deviation.of_bound <= bounds;
 }
 
 std::int64_t AskedVectors::find_wrong(const VectorReading& own) {
   std::int64_t wrong = 0;
   for (Looked& one : looked_) {
     const auto taken = own.taken(vector_of(one));
-    one.is_wrong = taken && !is_explained(one, *taken);
+    one.is_wrong = taken && !is_explained(one, *taken, 1);
+    one.is_far_wrong = one.is_wrong && !is_explained(one, *taken, 2);
     wrong += one.is_wrong ? 1 : 0;
   }
   // What is wrong refutes most readings at once.
@@ -196,10 +210,26 @@ bool AskedVectors::are_explained(const VectorReading& reading) {
   for (const Looked& one : looked_) {
     const auto taken = reading.taken(vector_of(one));
     if (!taken) continue;
-    if (!is_explained(one, *taken)) return false;
-    explains_wrong = explains_wrong || one.is_wrong;
+    const bool is_rounded_again = !taken->times.empty() || !taken->plus.empty();
+    if (!is_explained(one, *taken, is_rounded_again ? 2 : 1)) return false;
+    explains_wrong = explains_wrong || (is_rounded_again ? one.is_far_wrong : one.is_wrong);
   }
   return explains_wrong;
+}
+
+std::optional<double> AskedVectors::often_greatest() const {
+  constexpr int fewest = 4;
+  double greatest = 0;
+  int count = 0;
+  for (const Looked& one : looked_) {
+    const Tensor answered = vector_at(answers_[one.answer].answer, one.vector);
+    for (std::int64_t i = 0; i < answered.elements(); ++i) {
+      const double value = std::fabs(answered.at(i));
+      count = value > greatest ? 1 : count + (value == greatest ? 1 : 0);
+      greatest = std::max(greatest, value);
+    }
+  }
+  return count >= fewest && std::isfinite(greatest) ? std::optional(greatest) : std::nullopt;
 }
 
 bool AskedVectors::are_wrong_where(const std::function<bool(const VectorInCall& vector)>& holds) const {

@@ -21,6 +21,7 @@ enum class VectorSide { only, query, key };
 /// A vector that a call asks to be turned, and where it stands.
 struct VectorInCall {
   const Call& call;
+  const Call& first_call;  ///< of its session
   std::int64_t axes;
   std::int64_t batches;
   std::int64_t tokens;
@@ -72,6 +73,7 @@ struct CallPlaces {
   std::int64_t batches;
   std::int64_t heads;
   std::vector<std::int64_t> positions;
+  double times = 1;  ///< what drawn vectors are multiplied by
 };
 
 /// Answers to calls of a rotation, of which some vectors are held against several readings, each by itself.
@@ -85,12 +87,16 @@ class AskedVectors {
   /// Takes the vectors that this reading, the claim's own, does not explain for wrong; says how many they are.
   std::int64_t find_wrong(const VectorReading& own);
 
-  /// Whether a reading explains every vector of which it says something, and says something of a wrong one.
+  /// Whether a reading explains every vector of which it says something, and says something of a wrong one. Of one that
+  /// is judged by twice the bound a wrong vector counts that the claim does not explain by twice the bound either.
   bool are_explained(const VectorReading& reading);
 
   /// The wrong vectors are those for which this is true; at position 0, which shows no angle, nothing is known. There
   /// are vectors that are right.
   bool are_wrong_where(const std::function<bool(const VectorInCall& vector)>& holds) const;
+
+  /// The greatest value of the answers that are looked at, where it stands there often: what results are limited to.
+  std::optional<double> often_greatest() const;
 
  private:
   struct Answered {
@@ -105,6 +111,7 @@ class AskedVectors {
     std::size_t answer;
     std::int64_t vector;  // of the answer
     bool is_wrong = false;
+    bool is_far_wrong = false;  // by more than twice the bound
   };
   struct Judged {
     std::unique_ptr<EncodingModel> model;
@@ -112,7 +119,7 @@ class AskedVectors {
   };
 
   VectorInCall vector_of(const Looked& one) const;
-  bool is_explained(const Looked& one, const TakenVector& taken);
+  bool is_explained(const Looked& one, const TakenVector& taken, double bounds);
   Judged* judge_of(const Spec& spec);
 
   Session& session_;
