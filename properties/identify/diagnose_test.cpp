@@ -350,6 +350,19 @@ TEST(Diagnose, NamesSinksAndRoundedWeights) {
   EXPECT_EQ(said("attention-float16-weights"), "weights are rounded to float16 before they multiply values");
 }
 
+TEST(Diagnose, NamesTheGeometryOfWindows) {
+  EXPECT_EQ(said("window-wide-radix"), "a step down counts 2 width rows of the weight, not one less");
+  EXPECT_EQ(said("window-unshifted"), "differences are not made positive: rows below 0 wrap round to the weight's end");
+  EXPECT_EQ(said("window-shifted-by-height"),
+            "differences of columns are made positive by the height, not by the width");
+  EXPECT_EQ(said("window-depth-dropped"), "the difference in depth does not count");
+  EXPECT_EQ(said("window-depth-last"),
+            "depth is the fastest axis: the window's extents are taken as height, width, depth");
+  EXPECT_EQ(said("window-class-rows-permuted"), "the class token's rows as query and as key change places");
+  EXPECT_EQ(said("window-class-token-last"),
+            "the last token is taken for the class token, where the claim has the first");
+}
+
 TEST(Diagnose, NamesScalesOfQueries) {
   EXPECT_EQ(said("query-scale-left-out-with-rope"), "queries are not scaled by their positions");
   EXPECT_EQ(said("query-scale-ceil"), "periods that have begun count in queries' scales");

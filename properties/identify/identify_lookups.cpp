@@ -1,6 +1,7 @@
 #include "properties/identify/identify_lookups.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/other_window_rows.hpp"
 #include "reference/window_bias.hpp"
 #include "subjects/operations.hpp"
 
@@ -205,7 +207,8 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
 Identification identify_window_bias(CountedSession& session, const Spec& claim, const WindowBias& bias) {
   Identification found = as_claimed(claim);
   const std::int64_t rows = weight_rows(bias);
-  const std::int64_t columns = columns_for(rows);
+  // Two heads at least, of which one may be wrong.
+  const std::int64_t columns = std::max<std::int64_t>(columns_for(rows), 2);
   constexpr std::int64_t most = 256;
   const std::int64_t tokens = std::min({position_count(bias), claim.max_position, most});
   std::vector<std::int64_t> positions;
@@ -234,31 +237,49 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
     return true;
   };
   const auto claimed = [&](std::int64_t q, std::int64_t k) { return std::optional(reference::window_row(bias, q, k)); };
-  WindowBias reversed = bias;
-  std::ranges::reverse(reversed.window);
   const auto has_heads_reversed = [&] {
     heads = Heads::reversed;
     const bool has = is(claimed);
     heads = Heads::in_order;
     return has;
   };
+  // Which heads have each a value of another row, where others have those that are claimed.
+  const auto words_of_wrong_heads = [&]() -> std::string {
+    std::vector<std::int64_t> wrong;
+    for (std::int64_t head = 0; head < columns; ++head) {
+      const std::int64_t digit = head == 0 ? 1 : static_cast<std::int64_t>(std::pow(64, head));
+      const auto is_right = [&](std::int64_t q, std::int64_t k) {
+        const std::int64_t row =
+            *claimed(positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]);
+        return answer.at((head * count + q) * count + k) == static_cast<double>(1 + row / digit % 64);
+      };
+      for (std::int64_t cell = 0; cell < count * count; ++cell) {
+        if (is_right(cell / count, cell % count)) continue;
+        wrong.push_back(head);
+        break;
+      }
+    }
+    if (wrong.empty() || std::ssize(wrong) == columns) return "";
+    return fmt::format("{} {} of {} {} wrong, and the rest is right", wrong.size() == 1 ? "head" : "heads",
+                       fmt::join(wrong, ", "), columns, wrong.size() == 1 ? "is" : "are");
+  };
+  const auto words_of_other_rows = [&]() -> std::string {
+    for (const OtherWindowRows& other : other_window_rows(bias)) {
+      const auto wrapped = [&](std::int64_t q, std::int64_t k) {
+        return std::optional((other.row(q, k) % rows + rows) % rows);
+      };
+      if (is(wrapped)) return other.words;
+    }
+    return "";
+  };
   if (is(claimed)) {
     // All as claimed.
   } else if (has_heads_reversed()) {
     blame(found, "heads read the weight's columns in reverse: head 0 has the last one's");
-  } else if (is([&](std::int64_t q, std::int64_t k) { return claimed(k, q); })) {
-    blame(found, "query and key change places: the bias is that of query - key, reversed");
-  } else if (reversed.window != bias.window &&
-             is([&](std::int64_t q, std::int64_t k) { return std::optional(reference::window_row(reversed, q, k)); })) {
-    blame(found, "the window's extents are taken in reverse order");
-  } else if (bias.window.size() == 2 && bias.class_token == ClassToken::none && is([&](std::int64_t q, std::int64_t k) {
-               const std::int64_t height = bias.window[0];
-               const std::int64_t width = bias.window[1];
-               const std::int64_t down = q / width - k / width + height - 1;
-               const std::int64_t across = q % width - k % width + width - 1;
-               return std::optional(across * (2 * height - 1) + down);
-             })) {
-    blame(found, "rows of the weight are counted column by column, where the claim has them row by row");
+  } else if (const std::string words = words_of_other_rows(); !words.empty()) {
+    blame(found, words);
+  } else if (const std::string of_heads = words_of_wrong_heads(); !of_heads.empty()) {
+    blame(found, of_heads);
   } else {
     for (std::int64_t q = 0; q < count && found.faults.empty(); ++q) {
       for (std::int64_t k = 0; k < count && found.faults.empty(); ++k) {
