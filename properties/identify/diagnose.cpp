@@ -88,7 +88,9 @@ std::string evaluation_words(const Spec& claim, const Spec& found) {
   switch (found.evaluation) {
     case Evaluation::float32: rounded = "nothing is rounded before the result is"; break;
     case Evaluation::table:
-      rounded = fmt::format("cosines and sines are rounded to {} before they are used", format);
+      // The bound of a head that is normalized first leaves room for either.
+      rounded = fmt::format("{}cosines and sines are rounded to {} before they are used",
+                            is_of<QkNormRope>(claim) ? "normalized heads, or " : "", format);
       break;
     case Evaluation::dtype:
       rounded = fmt::format("{} are rounded to {}, not the last alone",
@@ -115,7 +117,9 @@ bool is_off_early(const Subject& subject, const Spec& claim) {
   const gen::PositionRange range = model->range();
   constexpr std::int64_t tokens = 4;
   const std::int64_t position = std::clamp<std::int64_t>(301, range.first, std::max(range.first, range.last - tokens));
-  const Call call = model->call_of({.position = position, .tokens = tokens, .batch = 1, .heads = 2, .fill = 7});
+  const Question question{.position = position, .tokens = tokens, .batch = 1, .heads = 2, .fill = 7};
+  if (!model->fits(question)) return true;
+  const Call call = model->call_of(question);
   return model->judge()->values(call, model->ask(*session, call)).within == reference::Certainty::no;
 }
 
@@ -140,6 +144,13 @@ bool is_seen_directly(const Spec& claim, const DiagnosedDifference& difference) 
          difference.stage == DiagnosedStage::position;
 }
 
+// Whether a field that differs is of pairs or channels, which no call hides.
+bool is_of_every_call(const Spec& claim, const std::vector<DiagnosedDifference>& fields) {
+  return !is_of<Attention>(claim) && std::ranges::any_of(fields, [](const DiagnosedDifference& one) {
+    return one.stage == DiagnosedStage::rotation || one.stage == DiagnosedStage::table;
+  });
+}
+
 // Of a claim that a second audit refutes, and one of the answers to the first claim; the first `of_fields` differences
 // are of its fields.
 void keep_what_was_seen(const Spec& claim, Diagnosis& diagnosis, std::size_t of_fields) {
@@ -156,7 +167,10 @@ struct Told {
   bool is_vague = false;
 };
 
-Told told_by_name(const Subject& subject, const Spec& claim, const Identification& found) {
+Told told_by_name(const Subject& subject, const Spec& claim, Identification found) {
+  // Calls that a laxer class does not meet either say less than a second audit of that class.
+  if (found.spec && found.spec->accuracy != claim.accuracy)
+    std::erase_if(found.faults, [](const Fault& one) { return one.kind == FaultKind::elsewhere; });
   Told told;
   Diagnosis& diagnosis = told.diagnosis;
   // The fields of a name that does not explain the answers are no difference, nor is how far it is off.
@@ -164,8 +178,13 @@ Told told_by_name(const Subject& subject, const Spec& claim, const Identificatio
     return std::ranges::any_of(found.faults, [&](const Fault& one) { return one.kind == kind; });
   };
   if (has(FaultKind::misfit)) return told;
-  told.is_vague = has(FaultKind::vague);
+  told.is_vague = has(FaultKind::vague) || has(FaultKind::elsewhere);
   if (found.spec && found.convention.empty()) diagnosis.differences = differences(claim, *found.spec);
+  // Other pairs or channels show in every call: where an early one is as claimed they are of some calls alone, and a
+  // subject that reads its spec may be right under the changed one.
+  const bool is_of_some_calls = is_of_every_call(claim, diagnosis.differences) && !is_off_early(subject, claim);
+  if (is_of_some_calls) diagnosis.differences.clear();
+  told.is_vague = told.is_vague || is_of_some_calls;
   const std::size_t of_fields = diagnosis.differences.size();
   for (const Fault& convention : found.convention) diagnosis.differences.push_back(difference_of(convention));
   for (const Fault& fault : found.faults) diagnosis.differences.push_back(difference_of(fault));
@@ -189,7 +208,7 @@ Told told_by_name(const Subject& subject, const Spec& claim, const Identificatio
         {evaluation_words(claim, *found.spec), "",
          found.spec->evaluation == Evaluation::table ? DiagnosedStage::table : DiagnosedStage::rounding});
   if (diagnosis.differences.empty()) return told;
-  if (found.spec && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
+  if (found.spec && found.faults.empty() && !is_of_some_calls && to_json(*found.spec) != to_json(claim)) {
     diagnosis.spec_json = to_json(*found.spec);
     const ShortAudit second = audited(subject, *found.spec);
     diagnosis.is_verified = second.holds;
@@ -208,6 +227,8 @@ Told told_by_name(const Subject& subject, const Spec& claim, const Identificatio
       diagnosis.of_bound = as_asked.of_bound;
     } else {
       keep_what_was_seen(claim, diagnosis, of_fields);
+      // What was seen may be so of some calls alone, which a place of wrong vectors says.
+      told.is_vague = true;
     }
   }
   return told;

@@ -278,7 +278,8 @@ std::string said(const std::string& name) {
 TEST(Diagnose, SaysNothingFalse) {
   for (const char* name : {"attention-position-unasked", "xpos-scale-table-of-2048", "learned-row-32768",
                            "table-one-value", "sinusoidal-off-by-one-from-4096", "rope-shift-by-head-size",
-                           "rope-bfloat16-two-ulps", "rope-repeats-copied", "sinusoidal-capacity-scaled"})
+                           "rope-bfloat16-two-ulps", "rope-repeats-copied", "sinusoidal-capacity-scaled",
+                           "rope-last-pairs-of-10"})
     EXPECT_EQ(said(name), "") << name;
   EXPECT_EQ(said("sinusoidal-one-row-for-all"),
             "every token of a call has the position of the last, counted on from its own");
@@ -287,6 +288,7 @@ TEST(Diagnose, SaysNothingFalse) {
             "a query sees one key more than the causal mask allows: the one after its own");
   EXPECT_EQ(said("qk-norm-positions-from-zero"), "a token's place in the call is taken for its position");
   EXPECT_EQ(said("rope-far-later-heads"), "of 8 heads only 0 is right at every position asked");
+  EXPECT_EQ(said("rope-very-last"), "head 7 of 8 is turned otherwise than the others at some places");
   EXPECT_EQ(said("rope-real-bfloat16"), "positions are rounded to bfloat16: right up to 2");
   EXPECT_EQ(said("rope-none-rotated"), "vectors are rotated by base 10000, where rope_type none turns nothing");
   EXPECT_EQ(said("rope-none-first-pair-turned"), "1 of 16 pairs is rotated, where rope_type none turns nothing");

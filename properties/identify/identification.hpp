@@ -20,9 +20,9 @@ enum class Confidence {
 };
 std::string_view name_of(Confidence confidence);
 
-/// Whether a fault says what differs; that something does, and not what; or that answers are off from a name, whose
-/// fields then tell nothing.
-enum class FaultKind { cause, vague, misfit };
+/// Whether a fault says what differs; that something does, and not what; that answers to calls of other extents are
+/// farther off from a name; or that answers are off from it, whose fields then tell nothing.
+enum class FaultKind { cause, vague, elsewhere, misfit };
 
 /// What no spec says of a subject, in words, and of what stage of the computation it is.
 struct Fault {

@@ -93,11 +93,10 @@ Identification identify(const Subject& subject, const Spec& probe) {
     if (RoundedValues seen = rounded_values(session, probe); seen.are_truncated)
       found.faults.emplace_back(std::move(seen.words), seen.stage);
   }
-  // A laxer class that is fitted to some answers is left to a second audit.
-  if (found.spec && found.faults.empty() && found.spec->accuracy == probe.accuracy &&
+  if (found.spec && found.faults.empty() &&
       (found.confidence == Confidence::high || found.confidence == Confidence::medium)) {
     if (std::string where = answers_unlike(session, *found.spec); !where.empty()) {
-      found.faults.push_back(vague(std::move(where)));
+      found.faults.emplace_back(std::move(where), DiagnosedStage::other, FaultKind::elsewhere);
       found.confidence = Confidence::low;
     }
   }

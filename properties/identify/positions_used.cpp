@@ -230,10 +230,9 @@ std::string words_of_odd_heads(const std::vector<Turned>& calls, const Expected&
     return fmt::format("of {} heads only {} {} right at every position asked", heads, fmt::join(right, ", "),
                        right.size() == 1 ? "is" : "are");
   }
-  return fmt::format("{} {} of {} {}", odd.size() == 1 ? "head" : "heads", fmt::join(odd, ", "), heads,
-                     are_left          ? odd.size() == 1 ? "is not rotated" : "are not rotated"
-                     : odd.size() == 1 ? "is turned otherwise than the others"
-                                       : "are turned otherwise than the others");
+  return fmt::format("{} {} of {} {} {}{}", odd.size() == 1 ? "head" : "heads", fmt::join(odd, ", "), heads,
+                     odd.size() == 1 ? "is" : "are", are_left ? "not rotated" : "turned otherwise than the others",
+                     are_turned_at_times ? " at some places" : "");
 }
 
 PositionsUsed used_in_these(const std::vector<Turned>& calls, const Way& given, const Expected& expected, double step,
@@ -242,7 +241,22 @@ PositionsUsed used_in_these(const std::vector<Turned>& calls, const Way& given, 
   for (const Way& way : known_ways(step)) {
     if (explains(way, calls, expected)) return {false, fmt::format("in a call of {} {}", named, way.words), {}};
   }
-  return {false, fmt::format("tokens of a call of {} are turned otherwise than those of {}", named, others), {}, true};
+  std::int64_t first = INT64_MAX;
+  bool is_any_right = false;
+  for (const Turned& call : calls) {
+    for (std::int64_t vector = 0; vector < std::ssize(call.rows); ++vector) {
+      const PlaceInCall place = call.place(vector);
+      if (!is_at(call.rows[static_cast<std::size_t>(vector)], static_cast<double>(place.position), expected)) {
+        first = std::min(first, place.token);
+      } else if (place.position != 0) {
+        is_any_right = true;
+      }
+    }
+  }
+  const std::string tokens =
+      is_any_right ? fmt::format("some tokens of a call of {}, the first of them number {},", named, first)
+                   : fmt::format("tokens of a call of {}", named);
+  return {false, fmt::format("{} are turned otherwise than those of {}", tokens, others), {}, true};
 }
 
 // Of a subject that is right in calls of some tokens, whether it is in those of one.

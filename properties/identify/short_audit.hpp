@@ -10,7 +10,7 @@ struct ShortAudit {
   double of_bound = 0;  ///< the worst value against its bound
 };
 
-/// A few cases of `accuracy` of the subject under a claim.
+/// A few cases of `accuracy` of the subject under a claim, and the calls of asked_once_more.hpp.
 ShortAudit audited(const Subject& subject, const Spec& claim);
 
 /// The same, where the subject is opened under `asked` and judged by `claim`: what one that obeys its spec, and does
