@@ -101,13 +101,12 @@ TEST(OtherRotationsFormula, IsTheClaimsOwn) {
                       }},
                  llama3),
             "nothing");
-  EXPECT_EQ(told({.frequency =
-                      [](std::int64_t pair, std::int64_t) {
-                        return unscaled(pair) * (yarn_ramp(pair) / 8 + 1 - yarn_ramp(pair));
-                      },
-                  .factor = 1.25},
-                 yarn),
-            "nothing");
+  EXPECT_EQ(
+      told({.frequency = [](std::int64_t pair,
+                            std::int64_t) { return unscaled(pair) * (yarn_ramp(pair) / 8 + 1 - yarn_ramp(pair)); },
+            .factor = 1.25},
+           yarn),
+      "nothing");
   EXPECT_EQ(told({.frequency =
                       [](std::int64_t pair, std::int64_t length) {
                         return unscaled(pair) / (length > 1024 ? long_factor(pair) : short_factor(pair));
@@ -168,13 +167,12 @@ TEST(OtherRotationsFormula, HasAnotherBlendOfLlama3) {
 }
 
 TEST(OtherRotationsFormula, HasAnotherRampOfYarn) {
-  EXPECT_EQ(told({.frequency =
-                      [](std::int64_t pair, std::int64_t) {
-                        return unscaled(pair) * (yarn_ramp(pair) + (1 - yarn_ramp(pair)) / 8);
-                      },
-                  .factor = 1.25},
-                 yarn),
-            "yarn's ramp is inverted: fast pairs are slowed, and slow ones are not");
+  EXPECT_EQ(
+      told({.frequency = [](std::int64_t pair,
+                            std::int64_t) { return unscaled(pair) * (yarn_ramp(pair) + (1 - yarn_ramp(pair)) / 8); },
+            .factor = 1.25},
+           yarn),
+      "yarn's ramp is inverted: fast pairs are slowed, and slow ones are not");
   EXPECT_EQ(
       told({.frequency = [](std::int64_t pair, std::int64_t) { return unscaled(pair) / 8; }, .factor = 1.25}, yarn),
       "yarn's ramp is left out: every frequency is divided by the factor, as linear scaling does");

@@ -60,23 +60,24 @@ class OtherRows {
 
   // Of the window's own tokens, numbered from 0; pairs with the class token have their rows.
   void add_of_window(std::string words, std::function<std::int64_t(std::int64_t query, std::int64_t key)> row) {
-    add(std::move(words), [own = claimed_, first = class_tokens_, row = std::move(row)](std::int64_t q, std::int64_t k) {
-      return q < first || k < first ? reference::window_row(own, q, k) : row(q - first, k - first);
-    });
+    add(std::move(words),
+        [own = claimed_, first = class_tokens_, row = std::move(row)](std::int64_t q, std::int64_t k) {
+          return q < first || k < first ? reference::window_row(own, q, k) : row(q - first, k - first);
+        });
   }
 
   // The sum over axes of (difference + shift) step; `mirrored` is the axis on which the key's coordinate comes first.
   void add_of_axes(std::string words, std::vector<Axis> axes, std::int64_t mirrored = -1) {
-    add_of_window(std::move(words), [window = claimed_.window, axes = std::move(axes), mirrored](std::int64_t q,
-                                                                                                 std::int64_t k) {
-      std::int64_t row = 0;
-      for (std::size_t axis = window.size(); axis-- > 0; q /= window[axis], k /= window[axis]) {
-        const std::int64_t difference = q % window[axis] - k % window[axis];
-        row += ((static_cast<std::int64_t>(axis) == mirrored ? -difference : difference) + axes[axis].shift) *
-               axes[axis].step;
-      }
-      return row;
-    });
+    add_of_window(
+        std::move(words), [window = claimed_.window, axes = std::move(axes), mirrored](std::int64_t q, std::int64_t k) {
+          std::int64_t row = 0;
+          for (std::size_t axis = window.size(); axis-- > 0; q /= window[axis], k /= window[axis]) {
+            const std::int64_t difference = q % window[axis] - k % window[axis];
+            row += ((static_cast<std::int64_t>(axis) == mirrored ? -difference : difference) + axes[axis].shift) *
+                   axes[axis].step;
+          }
+          return row;
+        });
   }
 
   // Another window of as many axes, by the same rule, of tokens that it numbers its own way.
@@ -128,8 +129,9 @@ class OtherRows {
     const std::int64_t plane = claimed_.window[1] * claimed_.window[2];
     WindowBias own = claimed_;
     own.class_token = ClassToken::none;
-    add_of_window("the difference in depth does not count",
-                  [own, plane](std::int64_t q, std::int64_t k) { return reference::window_row(own, q % plane, k % plane); });
+    add_of_window("the difference in depth does not count", [own, plane](std::int64_t q, std::int64_t k) {
+      return reference::window_row(own, q % plane, k % plane);
+    });
     add_window("depth is the fastest axis: the window's extents are taken as height, width, depth",
                {claimed_.window[1], claimed_.window[2], claimed_.window[0]});
   }
@@ -139,9 +141,8 @@ class OtherRows {
     const auto own = [claimed = claimed_](std::int64_t q, std::int64_t k) {
       return reference::window_row(claimed, q, k);
     };
-    add("the class token's rows as query and as key change places", [own](std::int64_t q, std::int64_t k) {
-      return q == 0 || k == 0 ? own(k, q) : own(q, k);
-    });
+    add("the class token's rows as query and as key change places",
+        [own](std::int64_t q, std::int64_t k) { return q == 0 || k == 0 ? own(k, q) : own(q, k); });
     add("the class token's three rows come before the others, where the claim has them last",
         [own](std::int64_t q, std::int64_t k) { return own(q, k) + 3; });
     add("the last token is taken for the class token, where the claim has the first",
