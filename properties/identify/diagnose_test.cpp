@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <numeric>
 #include <ostream>
 #include <string>
@@ -14,6 +16,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
 #include "subjects/operations.hpp"
 #include "subjects/recorded.hpp"
 
@@ -350,6 +353,37 @@ TEST(Diagnose, NamesSinksAndRoundedWeights) {
   EXPECT_EQ(said("sinks-of-first-head"), "every head has the sink of the first");
   EXPECT_EQ(said("sinks-as-one"), "a sink counts as a score of 0, whatever it is");
   EXPECT_EQ(said("attention-float16-weights"), "weights are rounded to float16 before they multiply values");
+}
+
+// A window's bias whose row and heads are read otherwise.
+std::string said_of_window(const std::string& claim, const std::function<std::int64_t(std::int64_t head)>& shift) {
+  const FunctionSubject subject("window", [&](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right, shift](std::string_view operation, const Tensors& inputs) {
+      Tensors changed = inputs;
+      Tensor& weight = changed.at("weight");
+      const Tensor given = weight;
+      const std::int64_t rows = given.shape[0];
+      const std::int64_t heads = given.shape[1];
+      for (std::int64_t i = 0; i < given.elements(); ++i)
+        weight.set(i, given.at((i / heads + shift(i % heads)) % rows * heads + i % heads));
+      return right->call(operation, changed);
+    };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(claim));
+  return diagnosis ? words_of(*diagnosis) : std::string();
+}
+
+TEST(Diagnose, TellsHeadsOfAWindowThatAloneAreWrong) {
+  for (const char* claim :
+       {R"({"encoding":"window_bias","window":[4,4]})", R"({"encoding":"window_bias","window":[8,8]})"}) {
+    EXPECT_EQ(said_of_window(claim, [](std::int64_t head) { return head == 0 ? 2 : 0; }),
+              "head 0 of 2 is wrong, and the rest is right");
+    EXPECT_EQ(said_of_window(claim, [](std::int64_t head) { return head == 1 ? 2 : 0; }),
+              "head 1 of 2 is wrong, and the rest is right");
+    // Of a table of fewer rows than 64 all have the same second digit, which no other row shows.
+    EXPECT_EQ(said_of_window(claim, [](std::int64_t) { return 2; }).find("head"), std::string::npos) << claim;
+  }
 }
 
 TEST(Diagnose, NamesTheGeometryOfWindows) {

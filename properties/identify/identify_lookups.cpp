@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -214,7 +215,8 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
   std::vector<std::int64_t> positions;
   for (std::int64_t token = claim.min_position; token < tokens; ++token) positions.push_back(token);
   const std::int64_t count = std::ssize(positions);
-  const Tensor answer = sextant::bias(session, claim, positions, positions, numbered(claim.dtype, rows, columns));
+  const Tensor weight = numbered(claim.dtype, rows, columns);
+  const Tensor answer = sextant::bias(session, claim, positions, positions, weight);
   enum class Heads { in_order, reversed };
   Heads heads = Heads::in_order;
   const auto seen = [&](std::int64_t query, std::int64_t key) {
@@ -243,27 +245,29 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
     heads = Heads::in_order;
     return has;
   };
-  // Which heads have each a value of another row, where others have those that are claimed.
-  const auto words_of_wrong_heads = [&]() -> std::string {
-    std::vector<std::int64_t> wrong;
+  const auto wrong_heads = [&](const Tensor& given, const Tensor& got) {
+    std::vector<std::int64_t> heads_of;
     for (std::int64_t head = 0; head < columns; ++head) {
-      const std::int64_t digit = head == 0 ? 1 : static_cast<std::int64_t>(std::pow(64, head));
-      const auto is_right = [&](std::int64_t q, std::int64_t k) {
-        const std::int64_t row =
-            *claimed(positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]);
-        return answer.at((head * count + q) * count + k) == static_cast<double>(1 + row / digit % 64);
-      };
       for (std::int64_t cell = 0; cell < count * count; ++cell) {
-        if (is_right(cell / count, cell % count)) continue;
-        wrong.push_back(head);
+        const std::int64_t row = *claimed(positions[static_cast<std::size_t>(cell / count)],
+                                          positions[static_cast<std::size_t>(cell % count)]);
+        if (got.at(head * count * count + cell) == given.at(row * columns + head)) continue;
+        heads_of.push_back(head);
         break;
       }
     }
-    if (wrong.empty() || std::ssize(wrong) == columns) return "";
-    return fmt::format("{} {} of {} {} wrong, and the rest is right", wrong.size() == 1 ? "head" : "heads",
-                       fmt::join(wrong, ", "), columns, wrong.size() == 1 ? "is" : "are");
+    return heads_of;
   };
+  // Rows share digits, and a head shows those of one column: each is asked with the next one's too.
+  Tensor turned = weight;
+  for (std::int64_t i = 0; i < weight.elements(); ++i)
+    turned.set(i, weight.at(i / columns * columns + (i + 1) % columns));
+  std::vector<std::int64_t> wrong;
+  std::ranges::set_union(wrong_heads(weight, answer),
+                         wrong_heads(turned, sextant::bias(session, claim, positions, positions, turned)),
+                         std::back_inserter(wrong));
   const auto words_of_other_rows = [&]() -> std::string {
+    if (is(claimed)) return "";  // of the digits that were asked first
     for (const OtherWindowRows& other : other_window_rows(bias)) {
       const auto wrapped = [&](std::int64_t q, std::int64_t k) {
         return std::optional((other.row(q, k) % rows + rows) % rows);
@@ -272,14 +276,15 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
     }
     return "";
   };
-  if (is(claimed)) {
+  if (wrong.empty()) {
     // All as claimed.
   } else if (has_heads_reversed()) {
     blame(found, "heads read the weight's columns in reverse: head 0 has the last one's");
   } else if (const std::string words = words_of_other_rows(); !words.empty()) {
     blame(found, words);
-  } else if (const std::string of_heads = words_of_wrong_heads(); !of_heads.empty()) {
-    blame(found, of_heads);
+  } else if (std::ssize(wrong) < columns) {
+    blame(found, fmt::format("{} {} of {} {} wrong, and the rest is right", wrong.size() == 1 ? "head" : "heads",
+                             fmt::join(wrong, ", "), columns, wrong.size() == 1 ? "is" : "are"));
   } else {
     for (std::int64_t q = 0; q < count && found.faults.empty(); ++q) {
       for (std::int64_t k = 0; k < count && found.faults.empty(); ++k) {
