@@ -9,6 +9,8 @@
 #include <limits>
 #include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "app/command.hpp"
 #include "app/number_option.hpp"
@@ -24,6 +26,8 @@
 
 namespace sextant {
 namespace {
+
+constexpr Profile every_profile[] = {Profile::quick, Profile::standard, Profile::exhaustive};
 
 Spec limited_spec(const AuditArguments& arguments) {
   Spec spec = spec_from_options(arguments.claim);
@@ -168,14 +172,15 @@ void add_judging_options(CLI::App& command, AuditArguments& arguments, const std
   add_spec_options(command, arguments.claim, spec_help);
   static const std::map<std::string, Profile> profiles = [] {
     std::map<std::string, Profile> named;
-    for (const Profile profile : {Profile::quick, Profile::standard, Profile::exhaustive})
-      named.emplace(name_of(profile), profile);
+    for (const Profile profile : every_profile) named.emplace(name_of(profile), profile);
     return named;
   }();
+  std::vector<std::string> names;
+  for (const Profile profile : every_profile) names.emplace_back(name_of(profile));
   one_of(command.add_option_function<std::string>(
              "--profile", [&arguments](const std::string& name) { arguments.profile = profiles.at(name); },
              "How much is asked"),
-         {"quick", "standard", "exhaustive"})
+         std::move(names))
       ->default_str(std::string(name_of(arguments.profile)));
   add_word(command, "--seed", arguments.seed, "Seed of everything random")
       ->default_str(fmt::format("{}", arguments.seed));

@@ -412,8 +412,9 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
   }
   const std::vector<OtherAttention> others = other_attention(claim, asked.request());
   if (const OtherAttention* other = explaining(asked, others, asked.places())) {
-    told.fault.emplace(other->words + condition_of(call, other->words), other->stage);
-    if (other->says == OtherAttention::Says::claim && condition_of(call, other->words).empty()) {
+    const std::string condition = condition_of(call, other->words);
+    told.fault.emplace(other->words + condition, other->stage);
+    if (other->says == OtherAttention::Says::claim && condition.empty()) {
       told.spec = claim;
       AttentionCase request = asked.request();
       other->change(*told.spec, request);

@@ -35,6 +35,13 @@ std::vector<PlaceFeature> features() {
   const auto only = [](Number special, std::string of_special) -> Words {
     return [=](Number number) { return number == special ? of_special : std::string(); };
   };
+  const auto of_axis = [&](std::size_t axis, const std::string& name) -> PlaceFeature {
+    return {[axis](const JudgedVector& v) { return v.coordinates[axis]; },
+            words("cells whose " + name + " coordinate is {}", -1, ""),
+            words("cells whose " + name + " coordinate is {} or more", -1, ""),
+            {},
+            ""};
+  };
   return {
       {[](const JudgedVector& v) { return v.token; }, words("token {} of a call", 0, "the first token of a call"),
        words("tokens from number {} on", 1, "all tokens of a call but the first"), words("tokens up to number {}"),
@@ -75,21 +82,9 @@ std::vector<PlaceFeature> features() {
        {},
        ""},
       {[](const JudgedVector& v) { return v.heads; }, {}, words("calls of {} and more heads", 1, ""), {}, ""},
-      {[](const JudgedVector& v) { return v.coordinates[0]; },
-       words("cells whose first coordinate is {}", -1, ""),
-       words("cells whose first coordinate is {} or more", -1, ""),
-       {},
-       ""},
-      {[](const JudgedVector& v) { return v.coordinates[1]; },
-       words("cells whose second coordinate is {}", -1, ""),
-       words("cells whose second coordinate is {} or more", -1, ""),
-       {},
-       ""},
-      {[](const JudgedVector& v) { return v.coordinates[2]; },
-       words("cells whose third coordinate is {}", -1, ""),
-       words("cells whose third coordinate is {} or more", -1, ""),
-       {},
-       ""},
+      of_axis(0, "first"),
+      of_axis(1, "second"),
+      of_axis(2, "third"),
       {[](const JudgedVector& v) { return v.fall; },
        {},
        words("calls whose positions fall by {} or more from token to token", 0, ""),

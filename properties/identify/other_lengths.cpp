@@ -54,10 +54,6 @@ void fix_lengths(Rope& rope, double length, double of_magnitude) {
 
 void fix_length(Rope& rope, double length) { fix_lengths(rope, length, length); }
 
-std::int64_t centre_at(HalfOfCall half, std::int64_t length) {
-  return half == HalfOfCall::floor ? length / 2 : (length + 1) / 2;
-}
-
 // The greatest position of the vectors whose numbers have the same quotient by `block`, + 1.
 double length_of_block(const VectorInCall& vector, std::int64_t block, std::int64_t vectors_of_token) {
   const std::int64_t number =
@@ -307,6 +303,10 @@ class OtherLengths {
 };
 
 }  // namespace
+
+std::int64_t centre_at(HalfOfCall half, std::int64_t length) {
+  return half == HalfOfCall::floor ? length / 2 : (length + 1) / 2;
+}
 
 const Rope* rope_of(const Spec& spec) {
   if (const auto* rope = held<Rope>(spec)) return rope;

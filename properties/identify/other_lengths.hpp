@@ -12,6 +12,9 @@ const Rope* rope_of(const Spec& spec);
 /// The spec with the rope changed that it turns by.
 Spec with_rope(Spec spec, const std::function<void(Rope& rope)>& change);
 
+/// xPos' centre of a call of this length.
+std::int64_t centre_at(HalfOfCall half, std::int64_t length);
+
 /// What a claim takes a vector for, whose rule and centre are those of its call's length, whatever the length of a call
 /// of this vector alone.
 TakenVector as_claimed(const Spec& claim, const VectorInCall& vector);

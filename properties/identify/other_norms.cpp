@@ -128,7 +128,7 @@ class OtherNorms {
     const auto weight_of = [&](std::string_view whose, std::int64_t row) {
       where(fmt::format("{} {} the {} weight", group.words, have, whose), DiagnosedStage::other,
             [row](const VectorInCall& vector, TakenVector taken) {
-              taken.weight = row_of_weight(*vector.call.weight, row);
+              taken.weight = weight_row(*vector.call.weight, row);
               return std::optional(std::move(taken));
             });
     };
@@ -160,16 +160,10 @@ class OtherNorms {
     }
   }
 
-  static Tensor row_of_weight(const Tensor& both, std::int64_t row) {
-    Tensor one = Tensor::zeros(both.dtype, {both.shape[1]});
-    for (std::int64_t i = 0; i < one.elements(); ++i) one.set(i, both.at(row * one.elements() + i));
-    return one;
-  }
-
   void add_kept_weight() {
     add("the weights of a session's first call are kept", DiagnosedStage::other,
         [](const VectorInCall& vector, TakenVector taken) {
-          taken.weight = row_of_weight(*vector.first_call.weight, vector.side == VectorSide::key ? 1 : 0);
+          taken.weight = weight_row(*vector.first_call.weight, vector.side == VectorSide::key ? 1 : 0);
           return std::optional(std::move(taken));
         });
   }
@@ -188,7 +182,7 @@ class OtherNorms {
     add("channels that do not turn stay as they came, where the claim has them normalized", DiagnosedStage::other,
         [encoding = encoding_, rest](const VectorInCall& vector, TakenVector taken) {
           const std::vector<double> channels = vector.values(vector.number());
-          const Tensor weight = row_of_weight(*vector.call.weight, vector.side == VectorSide::key ? 1 : 0);
+          const Tensor weight = weight_row(*vector.call.weight, vector.side == VectorSide::key ? 1 : 0);
           taken.times.assign(channels.size(), 1);
           for (const std::size_t channel : rest)
             taken.times[channel] =

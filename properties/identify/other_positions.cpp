@@ -83,8 +83,7 @@ class OtherPositions {
     if (std::holds_alternative<HalfOfCall>(xpos.centre)) {
       centred("each batch row has a centre of its own, half of its length, where the claim has half of the call's",
               [half = std::get<HalfOfCall>(xpos.centre)](const VectorInCall& vector) {
-                const std::int64_t length = vector.row_length(vector.batch);
-                return half == HalfOfCall::floor ? length / 2 : (length + 1) / 2;
+                return centre_at(half, vector.row_length(vector.batch));
               });
     }
     centred("the centre is half of the number of tokens, whatever their positions",

@@ -50,13 +50,6 @@ Tensor doubled(const Tensor& one) {
   return both;
 }
 
-Tensor weight_row(const Tensor& weights, std::int64_t row) {
-  const auto bytes = static_cast<std::ptrdiff_t>(weights.data.size()) / weights.shape[0];
-  Tensor one = Tensor::zeros(weights.dtype, {weights.shape[1]});
-  std::copy_n(weights.data.begin() + row * bytes, bytes, one.data.begin());
-  return one;
-}
-
 Tensor both_rows(const Tensor& row) {
   Tensor both = Tensor::zeros(row.dtype, {2, row.elements()});
   std::ranges::copy(row.data, both.data.begin());
@@ -65,6 +58,13 @@ Tensor both_rows(const Tensor& row) {
 }
 
 }  // namespace
+
+Tensor weight_row(const Tensor& weights, std::int64_t row) {
+  const auto bytes = static_cast<std::ptrdiff_t>(weights.data.size()) / weights.shape[0];
+  Tensor one = Tensor::zeros(weights.dtype, {weights.shape[1]});
+  std::copy_n(weights.data.begin() + row * bytes, bytes, one.data.begin());
+  return one;
+}
 
 std::int64_t VectorInCall::coordinate(std::int64_t axis, std::int64_t of_batch, std::int64_t of_token) const {
   return call.positions[static_cast<std::size_t>((axis * batches + of_batch) * tokens + of_token)];

@@ -68,6 +68,9 @@ struct VectorReading {
   std::function<std::optional<TakenVector>(const VectorInCall& vector)> taken;
 };
 
+/// One of the rows of qk_norm_rope's weight [2, head_dim].
+Tensor weight_row(const Tensor& weights, std::int64_t row);
+
 /// The extents of a call that is asked, and its positions [axes, batches, tokens].
 struct CallPlaces {
   std::int64_t batches;
