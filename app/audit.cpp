@@ -43,12 +43,24 @@ int baseline_status(const Report& report, const Comparison& comparison) {
   return report.exit_status == 1 ? 0 : report.exit_status;
 }
 
+// Before anything is judged.
+void refuse_incomparable(const AuditArguments& arguments, const Report& baseline, const Spec& claimed) {
+  Report asked;
+  asked.spec_json = to_json(claimed);
+  asked.recipe = arguments.recipe;
+  if (const std::string why = why_incomparable(baseline, asked); !why.empty())
+    throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
+}
+
 int run_one(const AuditCommand& command) {
   const AuditArguments& arguments = command.asked;
   const Spec claimed = claimed_spec(arguments);
   refuse_unfit_recipe(arguments, claimed);
   std::optional<Report> baseline;
-  if (!arguments.baseline.empty()) baseline = read_reference_file(arguments.baseline).report;
+  if (!arguments.baseline.empty()) {
+    baseline = read_reference_file(arguments.baseline).report;
+    refuse_incomparable(arguments, *baseline, claimed);
+  }
   if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
   const SignalsToStop signals;
   const Report report = judge_claim(arguments, claimed, signals.token());
@@ -64,8 +76,6 @@ int run_one(const AuditCommand& command) {
     if (!command.json) fmt::print("baseline in {}\n", command.write_baseline);
   }
   if (!baseline) return report.exit_status;
-  if (const std::string why = why_incomparable(*baseline, report); !why.empty())
-    throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
   const Comparison comparison =
       compare(*baseline, report, {command.ratchet ? Drift::refused : Drift::noted, Unjudged::left_out});
   fmt::print("\nagainst {}\n", arguments.baseline);

@@ -950,7 +950,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"report", "report: missing subcommand: expected one of compare"},
       {"audit", "audit: missing argument: subject; sextant audit --help"},
       {"audit builtin --sepc llama-2-7b", "--sepc: no such option of audit; did you mean --spec?"},
-      {"audit builtin again --spec transformer-512", "again: more than audit takes"},
+      {"audit builtin again --spec transformer-512", "again: audit takes no such argument"},
       {"audit builtin --seed", "--seed: its value is missing"},
       {"foo", "foo: no such subcommand"},
   };

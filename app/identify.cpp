@@ -18,6 +18,7 @@
 #include "app/subject_argument.hpp"
 #include "properties/identify/identify.hpp"
 #include "properties/identify/short_audit.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reports/text.hpp"
 
 namespace sextant {
@@ -125,7 +126,7 @@ void print_text(const Arguments& arguments, const Found& found) {
   fmt::print("sextant {}: identify {}\n", SEXTANT_VERSION, printable(arguments.subject));
   line("asked", fmt::format("{}: {} call{}", describe(found.probe), made.calls, made.calls == 1 ? "" : "s"));
   line("answer", made.spec ? describe(*made.spec) : std::string("unidentified"));
-  line("confidence", std::string(name_of(made.confidence)));
+  if (made.spec) line("confidence", std::string(name_of(made.confidence)));
   for (const identify::Fault& fault : made.faults) line("but", fault.words);
   if (made.spec && made.confidence == identify::Confidence::low && made.faults.empty())
     line("but", made.of_bound > 1 ? fmt::format("answers are up to {:.3g} times as far from it as {} allows",
@@ -134,14 +135,16 @@ void print_text(const Arguments& arguments, const Found& found) {
   for (const std::string& seen : made.seen) line("seen", seen);
   for (const identify::Fault& fault : made.arithmetic) line("arithmetic", fault.words);
   if (made.spec)
-    line("accuracy",
-         fmt::format("{}: the worst value is {:.2g} of the bound", name_of(made.spec->accuracy), made.of_bound));
+    line("accuracy", fmt::format("{}: the worst value is {}", name_of(made.spec->accuracy), bound_text(made.of_bound)));
   if (!made.effective.empty()) line("effective", fmt::format("{}", fmt::join(made.effective, ", ")));
   if (!made.recipe.empty()) line("bits", "those of recipe:" + made.recipe);
   for (const std::string& equal : made.equal) line("equal", equal);
   for (const std::string& row : made.table) line("", row);
   if (found.reads_its_spec)
-    fmt::print("\nit reads its spec: asked for this one it computes another, so change the code, not the claim\n");
+    fmt::print(
+        "\nthe subject reads its spec: asked for the first of these two, it computes the other; change the code, not "
+        "the "
+        "claim\n");
   else if (made.spec)
     fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
 }

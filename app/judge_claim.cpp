@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -119,6 +120,9 @@ std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Sub
       if (example && example->shown == Shown::alone) clues.failing.push_back(example->token);
     }
   }
+  std::ranges::copy_if(results, std::back_inserter(clues.violated), [](const PropertyResult& result) {
+    return result.verdict == Verdict::violated && result.level != Level::advice;
+  });
   std::optional<Diagnosis> diagnosis;
   try {
     diagnosis = identify::diagnose(subject, spec, clues);

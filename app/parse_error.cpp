@@ -72,7 +72,7 @@ std::string text_of(const CLI::App& app, std::span<const char* const> words, con
       return fmt::format("{}: no such option of {}{}", unknown, path, near.empty() ? help : near);
     }
     const std::vector<std::string> extras = app.remaining(true);
-    return fmt::format("{}: more than {} takes{}", fmt::join(extras, " "), path, help);
+    return fmt::format("{}: {} takes no such argument{}", fmt::join(extras, " "), path, help);
   }
   constexpr std::string_view required = " is required";
   if (is_required && message.ends_with(required)) {

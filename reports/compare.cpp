@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "reports/same_run.hpp"
@@ -34,9 +35,18 @@ bool is_silent(Verdict verdict) { return verdict == Verdict::not_applicable || v
 bool grew(double older, double newer) { return newer > older + 0.01 || (std::isnan(newer) && !std::isnan(older)); }
 
 // A number in any case: two that are compared differ.
-std::string ratio_text(double of_bound) {
+std::string ratio_text(double of_bound, int digits) {
   if (!std::isfinite(of_bound)) return "beyond any bound";
-  return of_bound <= 1 ? fmt::format("{:.2g} of the bound", of_bound) : fmt::format("{:.3g} times the bound", of_bound);
+  return fmt::format("{:.{}g} {}", of_bound, digits, of_bound <= 1 ? "of the bound" : "times the bound");
+}
+
+// "worst 1.2 times the bound, was 1.1 times the bound", with as many digits as tell the two apart.
+std::string worst_text(double after, double before) {
+  constexpr int fewest_digits = 3;
+  int digits = fewest_digits;
+  while (digits < std::numeric_limits<double>::max_digits10 && ratio_text(after, digits) == ratio_text(before, digits))
+    ++digits;
+  return fmt::format("worst {}, was {}", ratio_text(after, digits), ratio_text(before, digits));
 }
 
 bool is_wrong(Verdict verdict) { return verdict == Verdict::violated || verdict == Verdict::crashed; }
@@ -84,7 +94,7 @@ void compare_worst(Comparison& comparison, const PropertyResult& older, const Pr
                    const Terms& terms) {
   const double before = older.worst->deviation.of_bound;
   const double after = newer.worst->deviation.of_bound;
-  const std::string line = fmt::format("{}: worst {}, was {}", newer.id, ratio_text(after), ratio_text(before));
+  const std::string line = fmt::format("{}: {}", newer.id, worst_text(after, before));
   if (grew(after, before)) comparison.improvements.push_back(line);
   if (!grew(before, after)) return;
   const bool is_drift = is_good(newer.verdict) && terms.drift == Drift::noted;
@@ -118,7 +128,10 @@ void compare_verdicts(Comparison& comparison, const PropertyResult& older, const
                           *newer.horizon >= *terms.wrong_beyond;
     if (is_known)
       line += fmt::format("; values were wrong from position {} on", terms.grid.text(*terms.wrong_beyond + 1));
-    (is_known ? comparison.notes : comparison.regressions).push_back(line);
+    // It was wrong before; of other cases another is the first that shows it.
+    const bool is_by_chance = !terms.asked_alike && is_wrong(older.verdict) && is_wrong(newer.verdict);
+    if (is_by_chance) line += ", of other cases";
+    (is_known || is_by_chance ? comparison.notes : comparison.regressions).push_back(line);
   }
 }
 

@@ -90,7 +90,7 @@ TEST(Golden, Partial) {
 
 TEST(Headline, SaysTheGoodAndTheEmpty) {
   Report report;
-  EXPECT_EQ(headline(report), "nothing applicable ran");
+  EXPECT_EQ(headline(report), "nothing applicable ran: no property was asked");
   report.results = {result("a", Verdict::holds)};
   EXPECT_EQ(headline(report), "the one applicable property holds");
   report.results.push_back(result("b", Verdict::holds));

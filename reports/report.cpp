@@ -9,6 +9,16 @@
 namespace sextant {
 namespace {
 
+// ": decode: a rope has no cache", where one reason is that of all.
+std::string why_nothing_ran(const Report& report) {
+  if (report.results.empty()) return ": no property was asked";
+  const PropertyResult& first = report.results.front();
+  const bool is_of_all =
+      std::ranges::all_of(report.results, [&](const PropertyResult& result) { return result.reason == first.reason; });
+  if (!is_of_all || first.reason.empty()) return "";
+  return fmt::format(": {}{}", report.results.size() == 1 ? first.id + ": " : "", first.reason);
+}
+
 std::string headline_of_results(const Report& report) {
   const std::int64_t violated = count(report, Verdict::violated);
   const std::int64_t failed = count(report, Verdict::crashed) + count(report, Verdict::timed_out);
@@ -18,7 +28,8 @@ std::string headline_of_results(const Report& report) {
       std::ranges::count_if(report.results, [&](const PropertyResult& result) { return is_aside(report, result); });
   const std::string aside = advice == 0 ? "" : fmt::format("; advice not followed: {}", advice);
   if (violated + failed + undecided + held == 0)
-    return advice == 0 ? "nothing applicable ran" : fmt::format("advice not followed: {}", advice);
+    return advice == 0 ? "nothing applicable ran" + why_nothing_ran(report)
+                       : fmt::format("advice not followed: {}", advice);
   if (violated + failed + undecided == 0) {
     return held == 1 ? "the one applicable property holds" + aside
                      : fmt::format("all {} applicable properties hold{}", held, aside);

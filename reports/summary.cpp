@@ -50,6 +50,17 @@ bool is_wrong_elsewhere(const Report& report) {
          report.survey->horizon == report.last_position;
 }
 
+// Whether something is violated or failed, and not what accuracy asks: its class and its errors are not the cause.
+bool is_of_other_cause(const Report& report) {
+  const PropertyResult* accuracy = accuracy_in(report);
+  return accuracy != nullptr && accuracy->verdict == Verdict::holds &&
+         std::ranges::any_of(report.results, [&](const PropertyResult& result) {
+           const bool is_wrong = result.verdict == Verdict::violated || result.verdict == Verdict::crashed ||
+                                 result.verdict == Verdict::timed_out;
+           return is_wrong && !is_aside(report, result);
+         });
+}
+
 }  // namespace
 
 std::optional<std::int64_t> horizon_of(const Report& report) {
@@ -98,7 +109,8 @@ std::string measured_class_text(const Report& report) {
 }
 
 std::string stage_text(const Report& report) {
-  if (!report.survey || report.survey->stage.empty() || is_wrong_elsewhere(report)) return "";
+  if (!report.survey || report.survey->stage.empty() || is_wrong_elsewhere(report) || is_of_other_cause(report))
+    return "";
   const Survey& survey = *report.survey;
   if (report.diagnosis && contradicts(*report.diagnosis, survey.stage)) return "";
   std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;
@@ -115,7 +127,7 @@ std::vector<SummaryLine> summary_lines(const Report& report) {
   // That a violated claim's answers meet no class at all is what the first line says.
   const bool is_said = report.survey && report.survey->measured_class.empty() && has_violations(report);
   if (const std::string measured = measured_class_text(report);
-      !measured.empty() && !is_said && !is_wrong_elsewhere(report))
+      !measured.empty() && !is_said && !is_wrong_elsewhere(report) && !is_of_other_cause(report))
     last.push_back(fmt::format("claimed {}, measured {}", report.claim, measured));
   if (const std::string stage = stage_text(report); !stage.empty())
     last.push_back(fmt::format("the error comes from {}", stage));

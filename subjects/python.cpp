@@ -57,7 +57,11 @@ std::filesystem::path find_worker() {
 
 std::filesystem::path there(std::filesystem::path part_of_ours) {
   if (!std::filesystem::is_regular_file(part_of_ours))
-    throw SubjectNameError(fmt::format("{}: this part of the Python worker is missing", part_of_ours.string()));
+    throw SubjectNameError(
+        fmt::format("{}: this part of the Python worker is missing; it stands in "
+                    "share/sextant beside the bin folder of an installation or a build, or where "
+                    "SEXTANT_SHARE says",
+                    part_of_ours.string()));
   return part_of_ours;
 }
 

@@ -80,8 +80,10 @@ Judgement judge_rows(const Attention& encoding, const AttentionCase& request, co
       };
       judgement.add_exact(is_right ? std::nullopt
                           : duty == Duty::shown
-                              ? std::optional(fmt::format("{}: {}, though a key that it sees is NaN", place(), is))
-                              : std::optional(fmt::format("{}: {} became {}", place(), was, is)),
+                              ? std::optional(fmt::format("{}: {}, though a key that it sees is NaN", place(),
+                                                          value_text(clean.dtype, is)))
+                              : std::optional(fmt::format("{}: {} became {}", place(), value_text(clean.dtype, was),
+                                                          value_text(clean.dtype, is))),
                           [&] { return place() + ": as it was"; });
     }
   }

@@ -222,7 +222,7 @@ class Company {
     for (const Variant& sibling : siblings_)
       of_siblings.push_back(questions_of(asked, model_of(sibling.spec)->range()));
     const auto judge_own = [&](Judgement& judgement, std::size_t which, const std::string& when) {
-      const Tensor now = model->ask(*sessions_[0], model->call_of(questions[which]));
+      const Tensor now = asked_of_own(*model, questions[which], when);
       const auto difference = first_difference(spec_, alone[which], now);
       judgement.add_exact(difference ? std::optional(fmt::format("{}, {} in one process: {}",
                                                                  text_of(questions[which], spec_), when, *difference))
@@ -248,6 +248,17 @@ class Company {
   }
 
  private:
+  // A failure that the spec alone does not bring says after what it came.
+  Tensor asked_of_own(const EncodingModel& model, const Question& question, const std::string& when) {
+    try {
+      return model.ask(*sessions_[0], model.call_of(question));
+    } catch (const SubjectFailure& failure) {
+      throw SubjectFailure(failure.kind(),
+                           fmt::format("{}, {} in one process: {}", text_of(question, spec_), when, failure.what()),
+                           failure.trace());
+    }
+  }
+
   const Spec& spec_;
   std::vector<Variant> siblings_;
   std::vector<std::unique_ptr<Session>> sessions_;

@@ -41,18 +41,25 @@ std::string words_of_ratio(double ratio) {
   return fmt::format("every frequency is {} times the one asked for", text);
 }
 
+// How many turns of the trained length a pair makes by itself, in units of llama3's middle band: 0 to 1 within it.
+double place_in_blend(double radians, const Llama3Scaling& rule) {
+  const double turned = static_cast<double>(rule.original_max_position_embeddings) * radians / (2 * std::numbers::pi);
+  return (turned - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor);
+}
+
+std::vector<double> unscaled_frequencies(Rope rope) {
+  rope.rope_scaling = DefaultScaling{};
+  return frequencies_of(rope, 1);
+}
+
 // Llama 3's rule with another blend of w and w / s, `share` being that of w.
 std::optional<std::string> other_blend(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                        const Llama3Scaling& rule) {
-  Rope plain = claim;
-  plain.rope_scaling = DefaultScaling{};
-  const std::vector<double> unscaled = frequencies_of(plain, 1);
+  const std::vector<double> unscaled = unscaled_frequencies(claim);
   const auto by_share = [&](const std::function<double(double)>& share) {
     return are_frequencies(turns, [&](std::size_t i) {
       const double w = unscaled[i];
-      const double turned = static_cast<double>(rule.original_max_position_embeddings) * w / (2 * std::numbers::pi);
-      const double t = (turned - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor);
-      const double part = share(t);
+      const double part = share(place_in_blend(w, rule));
       return w * (part + (1 - part) / rule.factor);
     });
   };
@@ -61,6 +68,32 @@ std::optional<std::string> other_blend(const std::vector<MeasuredTurn>& turns, c
   if (by_share([](double t) { return t <= 0 ? 0 : 1; })) return "llama3's middle band is left unscaled";
   if (by_share([](double t) { return t < 1 ? 0 : 1; })) return "llama3's middle band is scaled as the slow one";
   return std::nullopt;
+}
+
+// Which frequencies are not the claimed ones; nothing where phases are those of no frequency.
+std::optional<std::vector<std::size_t>> odd_pairs(const std::vector<MeasuredTurn>& turns,
+                                                  const std::vector<double>& claimed) {
+  if (claimed.size() != turns.size() || turns.empty()) return std::nullopt;
+  std::vector<std::size_t> odd;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const bool is_odd = !is_frequency(turns[i], i, claimed[i]);
+    // Phases that are no multiples of one step are those of no frequency.
+    if (is_odd && turns[i].departs) return std::nullopt;
+    if (is_odd) odd.push_back(i);
+  }
+  return odd;
+}
+
+std::string words_of_odd(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed,
+                         const std::vector<std::size_t>& odd, std::string_view remark) {
+  constexpr std::size_t most_told = 3;
+  std::vector<std::string> words;
+  for (const std::size_t i : odd) {
+    if (words.size() < most_told)
+      words.push_back(fmt::format("pair {}'s is {:.8g} times the claimed one", i, turns[i].radians / claimed[i]));
+  }
+  return fmt::format("{} of {} frequencies are not those asked for{}: {}", odd.size(), turns.size(), remark,
+                     fmt::join(words, ", "));
 }
 
 }  // namespace
@@ -120,22 +153,21 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
                            .value;
   if (are_frequencies(turns, [&](std::size_t i) { return claimed[i] * ratio; }))
     return ratio == 1 ? std::nullopt : std::optional(words_of_ratio(ratio));
-  return odd_frequencies(turns, claimed);
+  const auto odd = odd_pairs(turns, claimed);
+  if (!odd) return std::nullopt;
+  const auto* llama3 = std::get_if<Llama3Scaling>(&claim.rope_scaling);
+  const std::vector<double> unscaled = unscaled_frequencies(claim);
+  const bool is_of_blend = llama3 != nullptr && !odd->empty() && std::ranges::all_of(*odd, [&](std::size_t pair) {
+                             const double place = place_in_blend(unscaled[pair], *llama3);
+                             return place > 0 && place < 1;
+                           });
+  return words_of_odd(turns, claimed, *odd, is_of_blend ? ", all of them in llama3's middle band" : "");
 }
 
 std::optional<std::string> odd_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed) {
-  if (claimed.size() != turns.size() || turns.empty()) return std::nullopt;
-  std::vector<std::string> odd;
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    const bool is_odd = !is_frequency(turns[i], i, claimed[i]);
-    // Phases that are no multiples of one step are those of no frequency.
-    if (is_odd && turns[i].departs) return std::nullopt;
-    if (is_odd) odd.push_back(fmt::format("pair {}'s is {:.8g} times as high", i, turns[i].radians / claimed[i]));
-  }
-  const std::size_t count = odd.size();
-  constexpr std::size_t most_told = 3;
-  if (count > most_told) odd.resize(most_told);
-  return fmt::format("{} of {} frequencies are not those asked for: {}", count, turns.size(), fmt::join(odd, ", "));
+  const auto odd = odd_pairs(turns, claimed);
+  if (!odd) return std::nullopt;
+  return words_of_odd(turns, claimed, *odd, {});
 }
 
 std::optional<std::string> reduced_angles(const std::vector<std::int64_t>& positions, const Rows& rows,

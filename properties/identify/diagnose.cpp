@@ -17,6 +17,7 @@
 #include "properties/identify/other_rotations.hpp"
 #include "properties/identify/rearranged_answers.hpp"
 #include "properties/identify/short_audit.hpp"
+#include "properties/identify/violated_contracts.hpp"
 #include "properties/identify/wrong_places.hpp"
 #include "properties/model/model.hpp"
 
@@ -266,8 +267,12 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
       return alone;
     }
   }
-  if (told.diagnosis.differences.empty()) return std::nullopt;
-  return std::move(told.diagnosis);
+  if (!told.diagnosis.differences.empty()) return std::move(told.diagnosis);
+  if (auto contract = violated_contracts(subject, claim, clues.violated)) {
+    alone.differences.push_back(std::move(*contract));
+    return alone;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -264,7 +264,7 @@ TEST(DiagnosedAttention, ReadsOtherKeyHeads) {
             "for each group of 2");
   with.key = [](const Attention& of, const Place& at) { return Place{at.row, at.head % of.num_kv_heads, at.token}; };
   EXPECT_EQ(words(with, grouped),
-            "query head h reads the keys and values of key head h mod 2, where the claim has h / 2");
+            "query head h reads the keys and values of key head h mod 2, where the claim has floor(h / 2)");
   with.key = [](const Attention& of, const Place& at) {
     return Place{at.row, (kv_head(of, at.head) + 1) % of.num_kv_heads, at.token};
   };

@@ -244,28 +244,21 @@ const std::vector<Sentence>& sentences() {
        },
        as_answered, "weight_offset is left out of the keys' weight"},
       {"short_yarn", yarn, as_asked, as_answered,
-       "claims rope_scaling yarn (factor 4, original_max_position_embeddings 150), computes rope_scaling yarn (factor "
-       "4, "
-       "original_max_position_embeddings 150, truncate false)",
+       "computes rope_scaling.truncate false instead of true",
        [yarn_of](Spec& spec) { yarn_of(spec).truncate = Truncate::no; }},
       {"short_yarn_factor", yarn, as_asked, as_answered, "the attention factor is left out",
        [yarn_of](Spec& spec) { yarn_of(spec).attention_factor = 1; }},
       {"whole_positions", real, whole, as_answered, "positions are rounded down to whole numbers"},
       {"llama3_factor", llama3, as_asked, as_answered,
-       "claims rope_scaling llama3 (factor 8, original_max_position_embeddings 8192, low_freq_factor 1, "
-       "high_freq_factor 4), computes rope_scaling llama3 (factor 6, original_max_position_embeddings 8192, "
-       "low_freq_factor 1, high_freq_factor 4)",
+       "computes rope_scaling.factor 6 instead of 8",
        [rope_of](Spec& spec) { std::get<Llama3Scaling>(rope_of(spec).rope_scaling).factor = 6; }},
       {"llama3_high", llama3, as_asked, as_answered,
-       "claims rope_scaling llama3 (factor 8, original_max_position_embeddings 8192, low_freq_factor 1, "
-       "high_freq_factor 4), computes rope_scaling llama3 (factor 8, original_max_position_embeddings 8192, "
-       "low_freq_factor 1, high_freq_factor 3)",
+       "computes rope_scaling.high_freq_factor 3 instead of 4",
        [rope_of](Spec& spec) { std::get<Llama3Scaling>(rope_of(spec).rope_scaling).high_freq_factor = 3; }},
       {"llama3_base", llama3, as_asked, as_answered, "base 500000 measured, 10000 claimed",
        [rope_of](Spec& spec) { rope_of(spec).rope_theta = 500000; }},
       {"dynamic_factor", dynamic, as_asked, as_answered,
-       "claims rope_scaling dynamic (factor 4, original_max_position_embeddings 150), computes rope_scaling dynamic "
-       "(factor 3, original_max_position_embeddings 150)",
+       "computes rope_scaling.factor 3 instead of 4",
        [rope_of](Spec& spec) { std::get<DynamicScaling>(rope_of(spec).rope_scaling).factor = 3; }},
       {"great_base", R"({"encoding":"rope","head_dim":64,"max_position":64})", as_asked, as_answered,
        "base 1000000000 measured, 10000 claimed", [rope_of](Spec& spec) { rope_of(spec).rope_theta = 1e9; }},

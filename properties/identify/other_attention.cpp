@@ -133,7 +133,7 @@ class OtherAttentions {
                 });
     add_sources("every query head", fmt::format("of the mean of all key heads, {}", claims), mean_of_heads);
     if (group > 1)
-      add_sources("query head h", fmt::format("of key head h mod {}, where the claim has h / {}", heads, group),
+      add_sources("query head h", fmt::format("of key head h mod {}, where the claim has floor(h / {})", heads, group),
                   [heads](const Tensor& x, std::int64_t count) {
                     return taken_from(x, count, [&](const VectorAt& at) {
                       return VectorAt{at.row, at.head % heads, at.token};

@@ -113,7 +113,8 @@ CheckOf<Question> adjoint_check(const Spec& spec) {
         judgement.add_exact(wanted == returned ? std::nullopt
                                                : std::optional(fmt::format(
                                                      "{}, channel {}, not rotated: gradient {} became {}",
-                                                     text_of(place, head, vector), untouched.input, wanted, returned)),
+                                                     text_of(place, head, vector), untouched.input,
+                                                     value_text(spec.dtype, wanted), value_text(spec.dtype, returned))),
                             [] { return "the gradient of a channel that is not rotated, unchanged"; });
       }
     }

@@ -84,11 +84,12 @@ CheckOf<Question> check_of(const Spec& spec, const Rope& encoding, Carried how) 
       for (const Passthrough& channel : untouched) {
         const double given = x.at(start + channel.input);
         const double got = y.at(start + channel.output);
-        judgement.add_exact(is_kept(given, got, how, special_of(vector).has_value())
-                                ? std::nullopt
-                                : std::optional(fmt::format("vector {}, channel {}, not rotated: {} became {}", vector,
-                                                            channel.output, given, got)),
-                            [] { return "every channel that is not rotated has its value"; });
+        judgement.add_exact(
+            is_kept(given, got, how, special_of(vector).has_value())
+                ? std::nullopt
+                : std::optional(fmt::format("vector {}, channel {}, not rotated: {} became {}", vector, channel.output,
+                                            value_text(spec.dtype, given), value_text(spec.dtype, got))),
+            [] { return "every channel that is not rotated has its value"; });
       }
     }
     return judgement;

@@ -511,6 +511,8 @@ def _fix_of(error, operation, spec, is_in_subject):
     if isinstance(error, SyntaxError):
         place = f"line {error.lineno}" + (f", column {error.offset}" if error.offset else "")
         return f"mend {place}: {(error.text or '').strip()}".rstrip(": ")
+    if isinstance(error, TypeError) and not is_in_subject and "returned an array of" in str(error):
+        return f"return an array of {spec.get('dtype', 'float32')}: .astype(...)"
     if isinstance(error, TypeError) and not is_in_subject and operation in ARGUMENTS:
         return f"define it as {operation}({', '.join((*ARGUMENTS[operation], 'spec'))})"
     if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and error.args[0] not in spec:

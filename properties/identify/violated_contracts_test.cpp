@@ -1,0 +1,65 @@
+#include "properties/identify/violated_contracts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "properties/catalogue.hpp"
+#include "properties/engine/engine.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "subjects/builtin.hpp"
+
+namespace sextant::identify::violated_contracts_test {
+namespace {
+
+std::string told_of(const Subject& subject, const Spec& spec, const char* id) {
+  const auto results = audit({*property_named(id)}, subject, spec, {}).results;
+  const auto difference = violated_contracts(subject, spec, results);
+  return difference ? difference->words : "";
+}
+
+Spec spec_of(const std::string& mutant) {
+  for (const mutants::Mutant& one : mutants::registry()) {
+    if (one.name == mutant) return parse_spec(one.spec);
+  }
+  throw std::invalid_argument(mutant);
+}
+
+TEST(ViolatedContracts, SayWhatIsKeptAndForWhom) {
+  const std::map<std::string, std::string> kept{
+      {"rope-cache-without-base",
+       "after a call with another rope_theta in one process answers are that call's: what is kept is looked up without "
+       "rope_theta"},
+      {"rope-cache-of-whole-base",
+       "after a call with another rope_theta in one process answers are that call's: what is kept is looked up by the "
+       "whole number in rope_theta"},
+      {"rope-base-of-refused-call",
+       "a call with another rope_scaling that is refused leaves something behind, which answers are made with"},
+      {"rope-threads-share-base",
+       "calls of several threads at once disturb each other: what one sets up another uses"}};
+  for (const auto& [name, words] : kept)
+    EXPECT_EQ(told_of(*mutants::open(name), spec_of(name), "siblings"), words) << name;
+}
+
+TEST(ViolatedContracts, SayWhatBecomesOfChannelsThatAreNotRotated) {
+  const std::map<std::string, std::string> changed{
+      {"rope-tail-nan-cleaned", "in channels that are not rotated nan becomes 0"},
+      {"rope-suffix-zeros-cleaned", "in channels that are not rotated -0 becomes 0"}};
+  for (const auto& [name, words] : changed)
+    EXPECT_EQ(told_of(*mutants::open(name), spec_of(name), "untouched_channels"), words) << name;
+}
+
+TEST(ViolatedContracts, SayWhichInputIsWritten) {
+  EXPECT_EQ(told_of(*mutants::open("rope-input-overwritten"), spec_of("rope-input-overwritten"), "input_unchanged"),
+            "a call writes into its input x");
+}
+
+TEST(ViolatedContracts, SayNothingOfWhatHolds) {
+  const Spec rope = parse_spec(R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":0.5,"max_position":256})");
+  for (const char* id : {"siblings", "untouched_channels", "input_unchanged"})
+    EXPECT_EQ(told_of(*builtin_subject(), rope, id), "") << id;
+}
+
+}  // namespace
+}  // namespace sextant::identify::violated_contracts_test
