@@ -1,6 +1,10 @@
 #include "properties/identify/asked_places.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "lib/spec/of.hpp"
+#include "lib/spec/position_grid.hpp"
 
 namespace sextant::identify {
 
@@ -22,6 +26,10 @@ Place AskedGrid::cell(std::int64_t number) const {
   Place place = first;
   for (std::size_t axis = sides.size(); axis-- > 0; number /= sides[axis]) place[axis] += number % sides[axis];
   return place;
+}
+
+std::int64_t one_step_of(const Spec& claim) {
+  return std::max<std::int64_t>(1, std::llround(1 / position_grid_of(claim.encoding).step));
 }
 
 AskedGrid grid_of(const Spec& claim) {

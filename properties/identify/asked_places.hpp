@@ -29,6 +29,9 @@ struct AskedGrid {
 
 AskedGrid grid_of(const Spec& claim);
 
+/// How many steps of its positions are 1: more than one where they are real.
+std::int64_t one_step_of(const Spec& claim);
+
 /// The positions [axes, batches, tokens] of a call.
 struct AskedPlaces {
   std::vector<std::int64_t> positions;
@@ -36,6 +39,8 @@ struct AskedPlaces {
   std::int64_t batches = 1;
   std::int64_t tokens = 1;
   AskedGrid grid = {};
+  std::int64_t last = 0;      ///< the claim's last position
+  std::int64_t one_step = 1;  ///< one_step_of() the claim
 
   std::int64_t coordinate(std::int64_t axis, std::int64_t batch, std::int64_t token) const {
     return positions[index((axis * batches + batch) * tokens + token)];

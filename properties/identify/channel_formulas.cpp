@@ -8,10 +8,14 @@
 #include <numbers>
 #include <optional>
 
+#include "lib/numeric/dtype.hpp"
+
 namespace sextant::identify {
 namespace {
 
 enum class Function { sine, cosine };
+
+double in_float32(double value) { return round_to(Dtype::float32, value); }
 
 // What a channel is: that of a function of a pair at a position, offset and all.
 struct Formula {
@@ -136,6 +140,38 @@ std::string words_of_channels(const std::vector<std::int64_t>& positions, const 
   return zeros.size() == 1
              ? fmt::format("channel {} is 0 at every position", zeros.front())
              : fmt::format("{} channels are 0 at every position, from {} on", zeros.size(), zeros.front());
+}
+
+std::string words_of_members(const Tensor& table, const Sinusoidal& claim) {
+  if (claim.scale != 1 || table.dtype != Dtype::float32) return {};
+  const auto of_other_in_float32 = [](double other) {
+    return in_float32(std::sqrt(in_float32(1 - in_float32(other * other))));
+  };
+  const auto of_other_in_float64 = [](double other) { return in_float32(std::sqrt(1 - other * other)); };
+  const auto are_made = [&](Function function, const auto& of_other) {
+    // Nearer to 0 than this the other function's rounding moves a value by more than four of its own last places.
+    constexpr double near_zero = 0.25;
+    // By chance a quarter of right values are the same.
+    constexpr std::int64_t enough = 16;
+    std::int64_t told = 0;
+    for (std::int64_t row = 0; row < table.shape[0]; ++row) {
+      for (std::int64_t pair = 0; pair < pairs(claim); ++pair) {
+        const Channels at = channels_of_pair(claim, pair);
+        const double sine = table.at(row * claim.dim + at.first);
+        const double cosine = table.at(row * claim.dim + at.second);
+        const double own = std::fabs(function == Function::sine ? sine : cosine);
+        if (own != of_other(function == Function::sine ? cosine : sine)) return false;
+        if (own < near_zero) ++told;
+      }
+    }
+    return told >= enough;
+  };
+  const auto are_made_anyhow = [&](Function function) {
+    return are_made(function, of_other_in_float32) || are_made(function, of_other_in_float64);
+  };
+  if (are_made_anyhow(Function::cosine)) return "cosines are computed as sqrt(1 - sin^2): inexact near their zeros";
+  if (are_made_anyhow(Function::sine)) return "sines are computed as sqrt(1 - cos^2): inexact near their zeros";
+  return {};
 }
 
 }  // namespace sextant::identify

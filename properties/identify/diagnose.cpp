@@ -15,6 +15,7 @@
 #include "properties/identify/differences.hpp"
 #include "properties/identify/identify.hpp"
 #include "properties/identify/other_rotations.hpp"
+#include "properties/identify/other_weights.hpp"
 #include "properties/identify/rearranged_answers.hpp"
 #include "properties/identify/short_audit.hpp"
 #include "properties/identify/violated_contracts.hpp"
@@ -254,7 +255,15 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
     return alone;
   }
   if (told.diagnosis.differences.empty() || told.is_vague) {
+    if (auto difference = other_weight(subject, claim)) {
+      alone.differences.push_back(std::move(*difference));
+      return alone;
+    }
     if (auto difference = dependent_answers(subject, claim)) {
+      alone.differences.push_back(std::move(*difference));
+      return alone;
+    }
+    if (auto difference = answers_of_other_modules(subject, claim)) {
       alone.differences.push_back(std::move(*difference));
       return alone;
     }

@@ -11,6 +11,7 @@
 
 #include "lib/spec/changed_fields.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/exponent_words.hpp"
 #include "reference/rope_scaling.hpp"
 
 namespace sextant::identify {
@@ -294,13 +295,30 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const RotaryTable& cl
   return compare(spec, claimed.rope, found.rope);
 }
 
+// The base, unless exponents that are others say why it differs; whether it is the base.
+enum class SeriesTold { base, exponents };
+SeriesTold compare_series(List& list, const FrequencySeries& claimed, const FrequencySeries& found,
+                          std::int64_t shift) {
+  if (std::string words = words_of_exponents(claimed, found, shift); !words.empty()) {
+    const char* row = words.starts_with("each frequency") ? "K5" : "K7";
+    list.add(std::move(words), row, DiagnosedStage::frequency);
+    return SeriesTold::exponents;
+  }
+  list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
+  return SeriesTold::base;
+}
+
+FrequencySeries series_of(const Sinusoidal& code) {
+  return {code.base, static_cast<double>(pairs(code) - code.downscale_freq_shift)};
+}
+
 std::vector<DiagnosedDifference> compare(const Spec&, const Sinusoidal& claimed, const Sinusoidal& found) {
   List list;
   list.named("layout", claimed.layout, found.layout, "C", DiagnosedStage::table);
   list.named("first", claimed.first, found.first, "C", DiagnosedStage::table);
-  list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
-  list.measured("downscale_freq_shift", claimed.downscale_freq_shift, found.downscale_freq_shift, {},
-                DiagnosedStage::frequency);
+  if (compare_series(list, series_of(claimed), series_of(found), claimed.downscale_freq_shift) == SeriesTold::base)
+    list.measured("downscale_freq_shift", claimed.downscale_freq_shift, found.downscale_freq_shift, {},
+                  DiagnosedStage::frequency);
   if (const std::int64_t off = found.position_offset - claimed.position_offset; off == 1 || off == -1) {
     list.add(fmt::format("one position off: position_offset {} measured, {} claimed", found.position_offset,
                          claimed.position_offset),
@@ -442,7 +460,7 @@ std::vector<DiagnosedDifference> compare(const Spec&, const Sinusoidal2d& claime
   List list;
   list.named("axis_order", claimed.axis_order, found.axis_order, {}, DiagnosedStage::position);
   list.named("layout", claimed.layout, found.layout, "C", DiagnosedStage::table);
-  list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
+  compare_series(list, series_of(half_of(claimed)), series_of(half_of(found)), 0);
   return list.made();
 }
 
@@ -453,7 +471,10 @@ std::vector<DiagnosedDifference> compare(const Spec&, const SinusoidalNd& claime
   list.named("channel_order", claimed.channel_order, found.channel_order);
   list.named("layout", claimed.layout, found.layout, "C", DiagnosedStage::table);
   list.named("first", claimed.first, found.first, "C", DiagnosedStage::table);
-  list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
+  if (claimed.channels == found.channels && claimed.denominator == found.denominator)
+    compare_series(list, series_of(code_of_axis(claimed, 0)), series_of(code_of_axis(found, 0)), 0);
+  else
+    list.measured("base", claimed.base, found.base, "D1", DiagnosedStage::frequency);
   list.named("denominator", claimed.denominator, found.denominator, {}, DiagnosedStage::frequency);
   list.measured("position_offset", claimed.position_offset, found.position_offset, "H4", DiagnosedStage::position);
   list.named("coordinates", claimed.coordinates, found.coordinates, {}, DiagnosedStage::position);

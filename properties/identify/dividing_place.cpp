@@ -25,12 +25,18 @@ struct PlaceFeature {
   std::string of_none = {};                             // that place where the number is 0, if it is called otherwise
 };
 
-std::vector<PlaceFeature> features() {
+// Positions are told in units of 1, of which a step is this part.
+std::vector<PlaceFeature> features(double step) {
   using Number = std::int64_t;
   using Words = std::function<std::string(Number)>;
   // A number that is called by words of its own, and others.
   const auto words = [](std::string others, std::optional<Number> special = {}, std::string of_special = {}) -> Words {
     return [=](Number number) { return number == special ? of_special : fmt::format(fmt::runtime(others), number); };
+  };
+  const auto of_steps = [step](std::string others) -> Words {
+    return [=](Number number) {
+      return fmt::format(fmt::runtime(others), fmt::format("{:.10g}", static_cast<double>(number) * step));
+    };
   };
   const auto only = [](Number special, std::string of_special) -> Words {
     return [=](Number number) { return number == special ? of_special : std::string(); };
@@ -105,7 +111,7 @@ std::vector<PlaceFeature> features() {
        words("calls of {} and more vectors, counted over rows, tokens and heads,", 1, ""),
        {},
        ""},
-      {[](const JudgedVector& v) { return v.position; }, words("position {}"), words("positions from {} on"),
+      {[](const JudgedVector& v) { return v.position; }, of_steps("position {}"), of_steps("positions from {} on"),
        only(-1, "negative positions"), "position", "at "},
   };
 }
@@ -120,13 +126,14 @@ bool divides(const std::vector<JudgedVector>& vectors, Hidden hidden, const auto
 constexpr std::int64_t least_position_told = 16;
 
 // " (right up to 7)", where the greatest of right numbers below a border is not the next one.
-std::string gap_text(const std::vector<JudgedVector>& vectors, std::int64_t border, const auto& of) {
+std::string gap_text(const std::vector<JudgedVector>& vectors, std::int64_t border, const auto& of, double step) {
   std::optional<std::int64_t> right;
   for (const JudgedVector& vector : vectors) {
     const std::int64_t number = of(vector);
     if (!vector.is_wrong && number < border && (!right || number > *right)) right = number;
   }
-  return right && *right + 1 < border ? fmt::format(" (right up to {})", *right) : std::string();
+  return right && *right + 1 < border ? fmt::format(" (right up to {:.10g})", static_cast<double>(*right) * step)
+                                      : std::string();
 }
 
 std::string ordinal(std::int64_t number) {
@@ -142,7 +149,7 @@ std::string ordinal(std::int64_t number) {
 bool are_many(const std::string& words) { return words.starts_with("calls") || words.starts_with("cells"); }
 
 // Places that hold all wrong vectors, the most special first.
-std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors) {
+std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors, double step_of_positions) {
   std::vector<const JudgedVector*> wrong;
   for (const JudgedVector& vector : vectors) {
     if (vector.is_wrong) wrong.push_back(&vector);
@@ -150,7 +157,7 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
   std::vector<WrongPlace> exact;
   std::vector<WrongPlace> bounded;
   std::vector<WrongPlace> repeated;
-  for (const PlaceFeature& feature : features()) {
+  for (const PlaceFeature& feature : features(step_of_positions)) {
     std::vector<std::int64_t> numbers;
     for (const JudgedVector* vector : wrong) numbers.push_back(feature.of(*vector));
     const auto [least, most] = std::ranges::minmax(numbers);
@@ -169,8 +176,11 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
     const bool is_of_position = feature.each == "position";
     if (feature.from_there && !(is_of_position && least < least_position_told)) {
       const std::string words = feature.from_there(least);
-      add(bounded, words.empty() ? words : words + gap_text(vectors, least, feature.of), true,
-          [number = least](std::int64_t other) { return other >= number; });
+      add(bounded,
+          words.empty()
+              ? words
+              : words + gap_text(vectors, least, feature.of, feature.each == "position" ? step_of_positions : 1),
+          true, [number = least](std::int64_t other) { return other >= number; });
       if (is_of_position) bounded.back().first_position = least;
       // A coordinate of 0 hides what is wrong of it; other bounds of coordinates, and counts over all, say enough.
       const bool is_of_coordinate = words.starts_with("cells") && least > 1;
@@ -324,10 +334,10 @@ bool may_hide(const JudgedVector& vector, Hidden hidden) {
 }
 
 std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& all,
-                                         const std::function<bool(const JudgedVector&)>& counts) {
+                                         const std::function<bool(const JudgedVector&)>& counts, double step) {
   std::vector<JudgedVector> vectors;
   std::ranges::copy_if(all, std::back_inserter(vectors), counts);
-  const std::vector<WrongPlace> places = places_of_wrong(vectors);
+  const std::vector<WrongPlace> places = places_of_wrong(vectors, step);
   for (const Hidden hidden : {Hidden::at_0, Hidden::among_great_values}) {
     for (const WrongPlace& place : places) {
       if (divides(vectors, hidden, place.holds)) return place;

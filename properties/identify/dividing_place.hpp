@@ -32,8 +32,8 @@ enum class Hidden { at_0, among_great_values };
 bool may_hide(const JudgedVector& vector, Hidden hidden);
 
 /// The first place that has all wrong vectors and no right one, or the first two that have them together, of those
-/// vectors that `counts` takes; some vector is wrong.
+/// vectors that `counts` takes; some vector is wrong. `step` is what a position's number counts.
 std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& vectors,
-                                         const std::function<bool(const JudgedVector&)>& counts);
+                                         const std::function<bool(const JudgedVector&)>& counts, double step);
 
 }  // namespace sextant::identify

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/fourier_rows.hpp"
 #include "properties/identify/identify_lookups.hpp"
 #include "properties/identify/tried_claims.hpp"
 
@@ -244,6 +245,17 @@ bool have_band_frequencies(const AskedAnswers& asked, const Spec& claim, const F
   return true;
 }
 
+// Whether any frequency is another one, by more than float32 rounds it.
+bool are_changed(const Fourier& features, double (*other)(double frequency)) {
+  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
+  for (std::int64_t band = 0; band < features.bands; ++band) {
+    const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
+    const double own = features.ladder == FrequencyLadder::linear ? at : std::exp2(at);
+    if (std::fabs(other(own) - own) > 0x1p-20 * std::fabs(own)) return true;
+  }
+  return false;
+}
+
 const char* words_of_bands(const AskedAnswers& asked, const Spec& claim, const Fourier& features) {
   if (is_given(features)) return nullptr;
   struct OtherFrequencies {
@@ -257,6 +269,7 @@ const char* words_of_bands(const AskedAnswers& asked, const Spec& claim, const F
       {"frequencies are rounded to bfloat16", [](double f) { return round_to(Dtype::bfloat16, f); }},
   };
   for (const OtherFrequencies& tried : list) {
+    if (!are_changed(features, tried.of)) continue;
     if (have_band_frequencies(asked, claim, features, tried.of)) return tried.words;
   }
   return nullptr;
@@ -300,6 +313,10 @@ Identification identify_fourier(CountedSession& session, const Spec& claim, cons
   }
   if (!found.spec) {
     if (const char* words = words_of_bands(asked, claim, features)) blame(words, DiagnosedStage::frequency);
+  }
+  if (!found.spec) {
+    if (std::string words = words_of_fourier_rows(asked, claim, features); !words.empty())
+      blame(std::move(words), DiagnosedStage::table);
   }
   // Else the claim in a laxer class.
   if (!found.spec) {

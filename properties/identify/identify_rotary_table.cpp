@@ -5,6 +5,7 @@
 #include <numbers>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -110,6 +111,52 @@ std::string words_of_frequencies(const RotaryTable& claimed, const std::vector<M
   return {};
 }
 
+// Sines, or cosines, that turn faster or slower than the claim's, where the other function does not: "sines turn 1.001
+// times as fast as is claimed, and cosines as claimed"; `norm` is the claim's.
+std::string words_of_one_function(const std::vector<std::int64_t>& positions, const Rows& rows,
+                                  const std::vector<double>& own, const Norm& norm) {
+  // How many times as fast a sine turns, from those of less than a right angle.
+  std::vector<double> times;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t pair = 0; pair < own.size(); ++pair) {
+      const double angle = own[pair] * static_cast<double>(positions[row]);
+      if (!(angle > 0.25 && angle < 1)) continue;
+      const PairValues& value = rows[row][pair];
+      times.push_back(std::asin(std::clamp(value.sin / norm.size, -1.0, 1.0)) / angle);
+      times.push_back(std::acos(std::clamp(value.cos / norm.size, -1.0, 1.0)) / angle);
+    }
+  }
+  const auto are = [&](double of_sines, double of_cosines, double known_to) {
+    std::size_t told = 0;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      for (std::size_t pair = 0; pair < own.size(); ++pair) {
+        const auto is = [&](double faster, double seen, double (*function)(double)) {
+          const double angle = own[pair] * static_cast<double>(positions[row]) * faster;
+          const double off = norm.size * (16 * norm.noise + std::fabs(angle) * known_to);
+          if (off > norm.size / 4) return true;
+          ++told;
+          return std::fabs(seen - norm.size * function(angle)) <= off;
+        };
+        const PairValues& value = rows[row][pair];
+        if (!is(of_sines, value.sin, std::sin) || !is(of_cosines, value.cos, std::cos)) return false;
+      }
+    }
+    return told > 4 * own.size();
+  };
+  // A ratio is known as an angle is, of which noise is a part.
+  constexpr double angles_exactly = 0x1p-21;
+  const double known_to = 64 * norm.noise + angles_exactly;
+  for (const double faster : times) {
+    if (!(std::fabs(faster - 1) > 4 * known_to)) continue;
+    const auto words = [&](std::string_view one, std::string_view other) {
+      return fmt::format("{} turn {:.6g} times as fast as is claimed, and {} as claimed", one, faster, other);
+    };
+    if (are(faster, 1, known_to)) return words("sines", "cosines");
+    if (are(1, faster, known_to)) return words("cosines", "sines");
+  }
+  return {};
+}
+
 // What position 0 holds that is not turned by 0: the values of another position, or of none.
 std::string start_words(const std::vector<PairValues>& row, const std::vector<MeasuredTurn>& turns) {
   // The slowest pair is turned by the least part of a turn.
@@ -141,6 +188,18 @@ Identification identify_rotary_table(CountedSession& session, const Spec& claim,
     rows = exchanged(rows);
     found.faults.emplace_back("cosines stand where sines are claimed, and sines where cosines are",
                               DiagnosedStage::table);
+  }
+  if (found.faults.empty() && !is_exchanged) {
+    // Sizes of pairs that are no turns say nothing of the noise.
+    Norm of_claim = norm;
+    of_claim.size = factor_of(claimed.rope);
+    of_claim.noise = std::ldexp(1, -format_of(claim.dtype).precision);
+    auto words = words_of_one_function(positions, rows, frequencies_of(claimed.rope, claim.max_position), of_claim);
+    if (!words.empty()) {
+      found.faults.emplace_back(std::move(words), DiagnosedStage::frequency);
+      found.calls = session.calls();
+      return found;
+    }
   }
   std::vector<MeasuredTurn> turns = measured_turns(positions, rows, norm);
   if (is_turned(rows.front(), norm))

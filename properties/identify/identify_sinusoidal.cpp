@@ -345,6 +345,8 @@ class SinusoidalIdentifier {
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
+    const bool is_less_exact = !fitted.hold || fitted.spec.accuracy != claim_.accuracy;
+    if (is_less_exact && found_.faults.empty() && found_.arithmetic.empty()) tell_members();
     if (!fitted.hold && found_.faults.empty() && found_.arithmetic.empty()) {
       found_.faults.push_back(misfit(fitted.where));
       if (best.table.angle_scale != table_.angle_scale && are_divided_by_tokens()) {
@@ -405,6 +407,16 @@ class SinusoidalIdentifier {
     return fit;
   }
 
+  // Of many values, some of which are near 0.
+  bool tell_members() {
+    std::vector<std::int64_t> asked;
+    for (std::int64_t token = 0; token < 64; ++token) asked.push_back((token * 7919 + 11) % claim_.max_position);
+    std::string words = words_of_members(encode(session_, claim_, asked), layout_);
+    if (words.empty()) return false;
+    found_.faults.emplace_back(std::move(words), DiagnosedStage::table);
+    return true;
+  }
+
   bool check_positions() {
     if (!found_.faults.empty() || layout_.position_offset != 0) return true;
     const PositionsUsed used = positions_used(
@@ -418,9 +430,11 @@ class SinusoidalIdentifier {
         {turns_, norm_.noise});
     // At powers of two an angle's rounding is that of its frequency.
     if (used.angles) found_.arithmetic.clear(), narrow_ = used.angles;
+    if (used.is_vague && tell_members()) return true;
     if (!used.words.empty()) {
       (used.as_given ? found_.arithmetic : found_.faults)
-          .emplace_back(used.words, used.as_given ? DiagnosedStage::angle : DiagnosedStage::position);
+          .emplace_back(used.words, used.as_given ? DiagnosedStage::angle : DiagnosedStage::position,
+                        used.is_vague ? FaultKind::vague : FaultKind::cause);
     }
     return used.as_given || !used.words.empty();
   }

@@ -50,8 +50,9 @@ struct NdSeries {
   int digits = 0;
   bool is_pinned = true;
   Range base;
-  bool multiplies = false;  // by the claim's scales
-  bool lacks_turn = false;  // coordinates run up to 1
+  bool multiplies = false;                     // by the claim's scales
+  bool lacks_turn = false;                     // coordinates run up to 1
+  std::optional<std::size_t> divides_by = {};  // the axis whose last position every axis is divided by
 };
 
 class SinusoidalNdIdentifier {
@@ -273,6 +274,15 @@ class SinusoidalNdIdentifier {
       series.digits += 1;
       return true;
     }
+    // A turn over the last position of one axis, whatever the axis.
+    for (std::size_t of = 0; table_.coordinates == Coordinates::normalized && of < units.size(); ++of) {
+      const double unit = last_of(of) / (2 * std::numbers::pi);
+      if (!all_hold([&](std::size_t) { return unit; })) continue;
+      series.table.scales.assign(units.size(), unit);
+      series.divides_by = of;
+      series.digits += 1;
+      return true;
+    }
     for (const Range& unit : units) {
       const RoundNumber scale = roundest_in(unit);
       series.table.scales.push_back(scale.value);
@@ -353,6 +363,10 @@ class SinusoidalNdIdentifier {
     rest.encoding = as_claimed;
     if (best.lacks_turn && to_json(rest) == to_json(claim_))
       found_.convention.emplace_back("normalized coordinates run up to 1, not to 2 pi", DiagnosedStage::position);
+    if (best.divides_by && to_json(rest) == to_json(claim_))
+      found_.convention.emplace_back(
+          fmt::format("all axes are divided by the last position of axis {}, not each by its own", *best.divides_by),
+          DiagnosedStage::position);
     for (const NdSeries& other : all) {
       if (other.table.denominator == best.table.denominator || other.format != best.format ||
           other.digits > best.digits + 3)
@@ -361,13 +375,44 @@ class SinusoidalNdIdentifier {
       equal.encoding = other.table;
       found_.equal.push_back(describe(equal));
     }
-    const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    // An epsilon that angles of float32 hardly show.
+    if (best.table.epsilon != 0 && (!fitted.hold || fitted.spec.accuracy != claim_.accuracy)) {
+      Spec without = claim_;
+      SinusoidalNd other = best.table;
+      other.epsilon = 0;
+      without.encoding = other;
+      FittedAnswers fitted_without = fitted_answers(session_, without);
+      if (fitted_without.hold && fitted_without.spec.accuracy == claim_.accuracy) fitted = std::move(fitted_without);
+    }
+    tell_rest();
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
-    if (!fitted.hold) found_.faults.push_back(misfit("not every value is as near to it as its accuracy class claims"));
+    if (!fitted.hold && found_.faults.empty())
+      found_.faults.push_back(misfit("not every value is as near to it as its accuracy class claims"));
     found_.confidence = !found_.faults.empty()                   ? Confidence::low
                         : best.is_pinned && found_.equal.empty() ? Confidence::high
                                                                  : Confidence::medium;
+  }
+
+  // Channels beyond the axes', which are 0 as claimed.
+  void tell_rest() {
+    const std::int64_t filled = filled_channels(layout_);
+    bool is_zero = true;
+    bool is_repeated = true;
+    for (std::int64_t axis = 0; axis < axes(layout_); ++axis) {
+      for (std::int64_t row = 0; row < answers_[static_cast<std::size_t>(axis)].shape[0]; ++row) {
+        for (std::int64_t channel = filled; channel < table_.dim; ++channel) {
+          is_zero = is_zero && at(axis, row, channel) == 0;
+          is_repeated = is_repeated && at(axis, row, channel) == at(axis, row, channel - filled);
+        }
+      }
+    }
+    if (is_zero) return;
+    found_.faults.emplace_back(
+        fmt::format("what of a row lies beyond the axes' channels, from {} on, {}, where the claim has 0", filled,
+                    is_repeated ? "repeats the row's beginning" : "is not 0"),
+        DiagnosedStage::table);
   }
 
   // Of the claim's own base and coordinates.

@@ -39,6 +39,7 @@ constexpr AskedCall ordinary_calls[] = {{1, 1, 3, Spread::near},   {1, 1, 3, Spr
 constexpr std::int64_t special_fills = whole_numbers;
 // More are not judged of one call.
 constexpr std::int64_t most_vectors = 20000;
+constexpr std::size_t most_compared = 600;
 constexpr std::int64_t most_values_of_whole = 1 << 15;
 
 // Token `i` of all of a call's, each axis on its own way. No position is a token's place.
@@ -329,7 +330,9 @@ void VectorJudge::judge(const Call& call) {
                                                              .axes = axes_of(claim_.encoding),
                                                              .batches = shape[0],
                                                              .tokens = shape[1],
-                                                             .grid = grid_});
+                                                             .grid = grid_,
+                                                             .last = model_->range().last - 1,
+                                                             .one_step = one_step_of(claim_)});
   const PositionGrid steps = position_grid_of(claim_.encoding);
   const bool are_whole = steps.step < 1 && std::ranges::all_of(call.positions, [&](std::int64_t count) {
                            return steps.at(count) == std::floor(steps.at(count));
@@ -387,6 +390,7 @@ void VectorJudge::judge(const Call& call) {
       if (one.is_wrong && is_telling && one.is_ordinary) {
         one.is_compared = true;
         one.others = others_of(part, got, asked, one);
+        if (compared_.size() < most_compared) compared_.push_back({part, got});
       }
     }
     if (one.is_wrong && how == Look::into) ++looked_into;

@@ -52,6 +52,12 @@ struct JudgedVector {
   Others others = {};
 };
 
+/// A wrong vector: the call of it alone, and what it is.
+struct ComparedVector {
+  Call alone;
+  Tensor got;
+};
+
 /// Judges the vectors of calls. Of wrong ones channels are judged, beside those of `proposer`'s answer where it meets
 /// the bound. Nothing of what is no code, no table and no rotation.
 class VectorJudge {
@@ -78,6 +84,12 @@ class VectorJudge {
 
   const std::vector<JudgedVector>& vectors() const { return made_; }
 
+  /// Wrong vectors that were compared with the right ones of other positions, each by itself.
+  const std::vector<ComparedVector>& compared() const { return compared_; }
+
+  /// What a position's number counts.
+  double step() const { return 1.0 / static_cast<double>(one_step_of(claim_)); }
+
   /// The positions of a vector's call.
   const AskedPlaces& places_of(const JudgedVector& vector) const { return asked_[vector.call]; }
 
@@ -94,6 +106,7 @@ class VectorJudge {
   AskedGrid grid_;
   std::vector<AskedPlaces> asked_;
   std::vector<JudgedVector> made_;
+  std::vector<ComparedVector> compared_;
 };
 
 }  // namespace sextant::identify

@@ -1,7 +1,11 @@
 #include "properties/identify/taken_places.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <utility>
+
+#include "lib/numeric/dtype.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -63,10 +67,61 @@ Other below_the_first_grid(const Asked& call, std::int64_t batch, std::int64_t t
   return place;
 }
 
+// Another number for a position, of claims of one axis.
+Other numbered(const Asked& call, std::int64_t batch, std::int64_t token, const auto& of) {
+  if (call.axes > 1) return std::nullopt;
+  return Place{static_cast<std::int64_t>(of(call.coordinate(0, batch, token)))};
+}
+
+// With its last bits cut off, as far as it has more than a format's.
+std::int64_t cut_off(std::int64_t position, int bits) {
+  const auto size = static_cast<std::uint64_t>(position < 0 ? -position : position);
+  const int more = std::max(0, static_cast<int>(std::bit_width(size)) - bits);
+  const auto kept = static_cast<std::int64_t>(size >> more << more);
+  return position < 0 ? -kept : kept;
+}
+
+template <std::int64_t count>
+Other multiple(const Asked& call, std::int64_t batch, std::int64_t token) {
+  return numbered(call, batch, token, [&](std::int64_t p) {
+    const std::int64_t step = count * call.one_step;
+    return static_cast<std::int64_t>(std::floor(static_cast<double>(p) / static_cast<double>(step))) * step;
+  });
+}
+
+template <Dtype dtype>
+Other rounded(const Asked& call, std::int64_t batch, std::int64_t token) {
+  return numbered(call, batch, token,
+                  [](std::int64_t p) { return std::min(round_to(dtype, static_cast<double>(p)), 0x1p53); });
+}
+
+template <int bits>
+Other without_last_bits(const Asked& call, std::int64_t batch, std::int64_t token) {
+  return numbered(call, batch, token, [](std::int64_t p) { return cut_off(p, bits); });
+}
+
+Other whole(const Asked& call, std::int64_t batch, std::int64_t token) {
+  if (call.one_step == 1) return std::nullopt;
+  return multiple<1>(call, batch, token);
+}
+
 }  // namespace
 
 const std::vector<TakenPlace>& taken_places() {
   static const std::vector<TakenPlace> list{
+      {"have positions that are cut off to float32, not rounded", "", without_last_bits<24>, 2},
+      {"have positions that are cut off to float16, not rounded", "", without_last_bits<11>, 2},
+      {"have positions that are cut off to bfloat16, not rounded", "", without_last_bits<8>, 2},
+      {"have positions that are rounded to float32", "", rounded<Dtype::float32>, 4},
+      {"have positions that are rounded to float16", "", rounded<Dtype::float16>, 4},
+      {"have positions that are rounded to bfloat16", "", rounded<Dtype::bfloat16>, 4},
+      {"have positions that are rounded down to whole numbers", "", whole, 4},
+      {"have positions that are rounded down to multiples of 2", "", multiple<2>, 4},
+      {"have positions that are rounded down to multiples of 4", "", multiple<4>, 4, 2},
+      {"have positions that are rounded down to multiples of 8", "", multiple<8>, 4, 2},
+      {"have positions that are rounded down to multiples of 16", "", multiple<16>, 4, 2},
+      {"have positions that are rounded down to multiples of 32", "", multiple<32>, 4, 2},
+      {"have positions that are rounded down to multiples of 64", "", multiple<64>, 4, 2},
       {"have the position of the token before", "has the position of the token before",
        [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
          if (token == 0) return std::nullopt;
@@ -92,6 +147,13 @@ const std::vector<TakenPlace>& taken_places() {
        [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
          if (call.axes > 1) return std::nullopt;
          return Place{call.coordinate(0, batch, 0) + token};
+       }},
+      {"have position 0", "has position 0",
+       [](const Asked& call, std::int64_t, std::int64_t) -> Other { return Place(index(call.axes), 0); }},
+      {"have the claim's last position", "has the claim's last position",
+       [](const Asked& call, std::int64_t, std::int64_t) -> Other {
+         if (call.axes > 1) return std::nullopt;
+         return Place{call.last};
        }},
       {"have a token's place in the call for its position", "has its place in the call for its position",
        [](const Asked& call, std::int64_t, std::int64_t token) -> Other {

@@ -18,6 +18,8 @@
 #include "properties/engine/typed_cases.hpp"
 #include "properties/identify/dividing_place.hpp"
 #include "properties/identify/judged_vectors.hpp"
+#include "properties/identify/other_weights.hpp"
+#include "properties/identify/positions_beyond.hpp"
 #include "properties/identify/taken_places.hpp"
 #include "properties/identify/wrong_channels.hpp"
 #include "properties/model/model.hpp"
@@ -28,11 +30,11 @@ namespace {
 // The same once positions that are told of are surely those: more are asked between the first wrong one and the right
 // ones before, and beyond, or of those that come again and again.
 std::optional<WrongPlace> confirmed_place(VectorJudge& judge, const std::function<bool(const JudgedVector&)>& counts) {
-  std::optional<WrongPlace> place = dividing_place(judge.vectors(), counts);
+  std::optional<WrongPlace> place = dividing_place(judge.vectors(), counts, judge.step());
   // A size may part a few vectors by chance.
   for (int round = 0; round < 2 && place && place->least_size; ++round) {
     judge.ask_sizes(*place->least_size);
-    place = dividing_place(judge.vectors(), counts);
+    place = dividing_place(judge.vectors(), counts, judge.step());
   }
   constexpr int most_steps = 16;
   for (int round = 0; round < most_steps && place && place->positions_apart; ++round) {
@@ -45,22 +47,25 @@ std::optional<WrongPlace> confirmed_place(VectorJudge& judge, const std::functio
     }
     for (const std::int64_t part : {2, 3, 5, 7}) more.push_back(wrong + step / part);
     judge.ask_at(more);
-    place = dividing_place(judge.vectors(), counts);
+    place = dividing_place(judge.vectors(), counts, judge.step());
     if (place && place->positions_apart == step) return place;
   }
   constexpr int most_rounds = 24;
+  std::optional<std::pair<std::int64_t, std::int64_t>> known;
   for (int round = 0; round < most_rounds && place && place->first_position; ++round) {
     const std::int64_t border = *place->first_position;
     std::int64_t right = -1;
     for (const JudgedVector& vector : judge.vectors()) {
-      if (!vector.is_wrong && vector.position < border) right = std::max(right, vector.position);
+      if (!vector.is_wrong && vector.position < border && counts(vector)) right = std::max(right, vector.position);
     }
+    if (known == std::pair(right, border)) break;
+    known = {right, border};
     std::vector<std::int64_t> more{border, border + 1, border + 2, border + 3, border + 5, 2 * border + 1};
     constexpr std::int64_t parts = 8;
     for (std::int64_t i = 1; i < parts; ++i) more.push_back(right + (border - right) * i / parts);
     judge.ask_at(more);
     const bool is_last = right + 1 == border;
-    place = dividing_place(judge.vectors(), counts);
+    place = dividing_place(judge.vectors(), counts, judge.step());
     if (is_last) break;
   }
   return place;
@@ -116,12 +121,36 @@ std::optional<NamedChannels> common_channels(const Spec& claim, const std::vecto
   return named_channels(claim, {any.begin(), any.end()});
 }
 
+// The same of positions that are rounded, wherever they may be: right ones that rounding changes, and no value shows,
+// part them by chance where it takes two places together.
+std::optional<WrongPlace> plain_place(VectorJudge& judge, const std::function<bool(const JudgedVector&)>& counts) {
+  if (auto place = confirmed_place(judge, counts); place && place->words.find(", ") == std::string::npos) return place;
+  return std::nullopt;
+}
+
 // The first of taken_places() which wrong vectors are the right ones of, as far as they were compared; and whether they
 // are told of by the place that they have.
 struct FoundElsewhere {
   std::size_t number;
   std::optional<WrongPlace> place;
 };
+
+// Whether as many positions are wrong, and off by as many different numbers, as tell the other place from others.
+bool tells_apart(const VectorJudge& judge, const TakenPlace& other) {
+  std::set<Place> positions;
+  std::set<Place> moves;
+  for (const JudgedVector& vector : judge.vectors()) {
+    if (!vector.is_compared) continue;
+    const AskedPlaces& asked = judge.places_of(vector);
+    const auto taken = other.at(asked, vector.batch, vector.token);
+    if (!taken) continue;
+    Place move = asked.at(vector.batch, vector.token);
+    positions.insert(move);
+    for (std::size_t axis = 0; axis < move.size(); ++axis) move[axis] -= (*taken)[axis];
+    moves.insert(move);
+  }
+  return positions.size() >= other.fewest_positions && moves.size() >= other.fewest_moves;
+}
 
 // What is right where the other place is a vector's own says nothing of it.
 std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::optional<WrongPlace>& known) {
@@ -136,6 +165,9 @@ std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::opt
   }
   common &= any;
   if (common == 0) return std::nullopt;
+  for (std::size_t i = 0; i < taken_places().size(); ++i) {
+    if ((common >> i & 1U) != 0 && !tells_apart(judge, taken_places()[i])) common &= ~(std::uint64_t{1} << i);
+  }
   std::optional<FoundElsewhere> first;
   for (std::size_t i = 0; i < taken_places().size(); ++i) {
     if ((common >> i & 1U) == 0) continue;
@@ -145,8 +177,10 @@ std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::opt
       const auto other = taken_places()[i].at(asked, vector.batch, vector.token);
       return other && *other != asked.at(vector.batch, vector.token);
     };
-    if (auto place = confirmed_place(judge, counts)) return FoundElsewhere{i, std::move(place)};
-    if (known) return FoundElsewhere{i, known};
+    const bool is_rounded = taken_places()[i].fewest_positions > 1;
+    if (auto place = is_rounded ? plain_place(judge, counts) : confirmed_place(judge, counts))
+      return FoundElsewhere{i, std::move(place)};
+    if (known && !is_rounded) return FoundElsewhere{i, known};
     // Fewer may be so by chance.
     constexpr std::int64_t enough = 4;
     if (!first && compared >= enough) first = FoundElsewhere{i, std::nullopt};
@@ -157,8 +191,11 @@ std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::opt
 std::string told_of(const FoundElsewhere& found) {
   const TakenPlace& other = taken_places()[found.number];
   if (!found.place) return fmt::format("where values are wrong, tokens {}", other.of_many);
-  return fmt::format("{} {}, and the rest is right", found.place->words,
-                     found.place->is_many ? other.of_many : other.of_one);
+  std::string_view words = *other.of_one == '\0' || found.place->is_many ? other.of_many : other.of_one;
+  constexpr std::string_view of_positions = "have positions that ";
+  if (found.place->words.starts_with("positions") && words.starts_with(of_positions))
+    words.remove_prefix(of_positions.size());
+  return fmt::format("{} {}, and the rest is right", found.place->words, words);
 }
 
 // Whether no vector is right but those of which nothing follows, or nearly all that were asked are wrong, or neither.
@@ -191,6 +228,22 @@ std::string told_of(const Spec& claim, const std::optional<WrongPlace>& place, E
   return fmt::format("{}{}{} {}, {}", place ? place->words : "", after, channels->words, how, rest);
 }
 
+// What makes the vectors of a place wrong, where that explains all of them that were compared.
+std::optional<DiagnosedDifference> cause_there(const Spec& claim, const VectorJudge& judge, const WrongPlace& place) {
+  if (std::string words = words_of_fields_left_out(claim, judge, place); !words.empty())
+    return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
+  // Channels that are 0 may be those of another position by chance, as digits are.
+  const bool are_zeros = std::ranges::all_of(looked_into_of(judge.vectors()),
+                                             [](const JudgedVector* one) { return one->values.are_zero; });
+  if (are_zeros) return std::nullopt;
+  if (std::string words = words_of_positions_beyond(claim, judge, place); !words.empty())
+    return DiagnosedDifference{std::move(words), "I10", DiagnosedStage::position};
+  if (const std::string words = words_of_weight_there(claim, judge.compared()); !words.empty())
+    return DiagnosedDifference{fmt::format("{}: {}, and the rest is right", place.words, words), "",
+                               DiagnosedStage::other};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Spec& claim, const Clues& clues) {
@@ -205,6 +258,9 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
   std::optional<WrongPlace> place;
   if (extent != Extent::all) {
     place = confirmed_place(judge, [](const JudgedVector&) { return true; });
+    if (place) {
+      if (auto cause = cause_there(claim, judge, *place)) return cause;
+    }
     // Zeros, vectors as they came and multiples are told below.
     if (common_text(looked_into_of(judge.vectors()), &JudgedVector::whole, true).empty()) {
       if (const auto elsewhere = found_elsewhere(judge, place))
