@@ -181,46 +181,6 @@ std::optional<DiagnosedDifference> dependent_answers(const Subject& subject, con
   }
 }
 
-std::optional<DiagnosedDifference> answers_of_other_modules(const Subject& subject, const Spec& claim) {
-  try {
-    const auto model = model_of(claim);
-    const std::vector<Variant> siblings = model->siblings();
-    const Question question{.position = gen::simplest_position(model->range()),
-                            .tokens = std::min(tokens_asked, model->range().last - model->range().first),
-                            .heads = 2,
-                            .fill = 7};
-    if (siblings.empty() || model->not_judged() || !model->fits(question)) return std::nullopt;
-    const Call call = model->call_of(question);
-    const Tensor alone = model->ask(*subject.open(claim), call);
-    if (model->judge()->values(call, alone).within != reference::Certainty::yes) return std::nullopt;
-    std::vector<Spec> specs;
-    for (const Variant& sibling : siblings) specs.push_back(sibling.spec);
-    specs.push_back(claim);
-    const auto sessions = subject.open_together(specs);
-    for (std::size_t i = 0; i < siblings.size(); ++i) {
-      const auto other = model_of(siblings[i].spec);
-      try {
-        if (other->fits(question)) other->ask(*sessions[i], other->call_of(question));
-      } catch (const SubjectFailure&) {  // one that is refused is asked all the same
-      }
-    }
-    const Tensor got = model->ask(*sessions.back(), call);
-    if (!apart(got, alone, claim.dtype)) return std::nullopt;
-    for (const Variant& sibling : siblings) {
-      const auto other = model_of(sibling.spec);
-      if (other->not_judged() || other->judged_values() != model->judged_values()) continue;
-      if (other->judge()->values(call, got).within != reference::Certainty::yes) continue;
-      return DiagnosedDifference{fmt::format("what is kept for all modules of a program is kept without {0}: after one "
-                                             "with another {0} the answers are that one's",
-                                             sibling.field),
-                                 "", DiagnosedStage::other};
-    }
-    return DiagnosedDifference{"answers depend on which other modules the program has", "", DiagnosedStage::other};
-  } catch (const SubjectFailure&) {
-    return std::nullopt;
-  }
-}
-
 std::optional<DiagnosedDifference> unusable_answers(const Subject& subject, const Spec& claim) {
   try {
     return told(subject, claim);

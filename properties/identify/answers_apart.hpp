@@ -18,9 +18,4 @@ std::optional<DiagnosedDifference> unusable_answers(const Subject& subject, cons
 /// Interrupted.
 std::optional<DiagnosedDifference> dependent_answers(const Subject& subject, const Spec& claim);
 
-/// "what is kept for all modules of a program is kept without base: ...", where a program that was asked under other
-/// claims before answers this one otherwise. Nothing where it does not, where answers are wrong anyhow, or one fails.
-/// @throws Interrupted.
-std::optional<DiagnosedDifference> answers_of_other_modules(const Subject& subject, const Spec& claim);
-
 }  // namespace sextant::identify

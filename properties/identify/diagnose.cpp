@@ -263,10 +263,6 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
       alone.differences.push_back(std::move(*difference));
       return alone;
     }
-    if (auto difference = answers_of_other_modules(subject, claim)) {
-      alone.differences.push_back(std::move(*difference));
-      return alone;
-    }
     if (auto place = wrong_places(subject, claim, clues)) {
       alone.differences.push_back(std::move(*place));
       return alone;

@@ -44,12 +44,6 @@ const std::vector<OtherCode>& other_codes() {
        "positions from 1025 on (right up to 1023) are rounded down to multiples of 8, and the rest is right"},
       {"integer-sine", "codes are sines of positions, sin(p), where the claim has p"},
       {"learned-float16-late", "positions from 5000 on: the weight is rounded to float16, and the rest is right"},
-      {"sinusoidal-cache-without-base",
-       "what is kept for all modules of a program is kept without base: after one with another base the answers are "
-       "that one's"},
-      {"fourier-cache-without-extents",
-       "what is kept for all modules of a program is kept without extents: after one with another extents the answers "
-       "are that one's"},
       {"learned-clipped", "the weight's values are limited to 65504, float16's greatest"},
       {"learned-flushed", "the weight's subnormal numbers are taken for 0"},
       {"learned-without-negative-zero", "the weight's zeros lose their sign: -0 comes back as 0, as where 0 is added"},
