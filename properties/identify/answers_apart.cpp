@@ -12,6 +12,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/identify/asked_places.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/question.hpp"
 #include "subjects/operations.hpp"
@@ -109,6 +110,25 @@ std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& clai
   return std::nullopt;
 }
 
+// Images of as many patches from 0 on, of other sides.
+void add_images(const EncodingModel& model, std::vector<Call>& calls) {
+  constexpr std::int64_t patches = 12;
+  const std::int64_t axes = axes_of(model.spec().encoding);
+  const Question question{.position = model.range().first, .tokens = patches, .fill = 7};
+  // A claim that names its extents has grids of its own below.
+  if (!model.fits(question) || grid_of(model.spec()).is_known()) return;
+  for (const std::int64_t columns : {4, 3, 6}) {
+    Call& call = calls.emplace_back(model.call_of(question));
+    for (std::int64_t i = 0; i < std::ssize(call.positions); ++i) {
+      const std::int64_t axis = i / patches;
+      const std::int64_t cell = i % patches;
+      call.positions[static_cast<std::size_t>(i)] = model.range().first + (axis + 1 == axes   ? cell % columns
+                                                                           : axis + 2 == axes ? cell / columns
+                                                                                              : 0);
+    }
+  }
+}
+
 // Calls that a cache under a poor key takes for each other: of the same tokens elsewhere, of another weight at the same
 // positions, a step further on, of other extents, and grids that begin and end alike.
 std::vector<Call> calls_mistaken(const EncodingModel& model) {
@@ -148,6 +168,7 @@ std::vector<Call> calls_mistaken(const EncodingModel& model) {
       std::swap(other.positions[start + 1], other.positions[start + 2]);
     calls.push_back(std::move(other));
   }
+  if (is_of_rows && axes_of(model.spec().encoding) > 1) add_images(model, calls);
   // A weight that begins alike.
   if (Call other = model.call_of(from(near)); other.weight) {
     for (std::int64_t i = 1; i < other.weight->elements(); ++i) other.weight->set(i, -other.weight->at(i));

@@ -184,6 +184,11 @@ std::vector<TraitOfToken> traits_of_tokens() {
                              row.places[token][axis] == 0;
                     }});
   }
+  list.push_back(
+      {{"tokens with the first coordinate of the token before", "with the first coordinate of the token before"},
+       [](const AskedRow& row, std::size_t token) {
+         return token > 0 && row.has_axes() && row.places[token][0] == row.places[token - 1][0];
+       }});
   list.push_back({{"tokens from where the first cell comes again", "from where the first cell comes again"},
                   [](const AskedRow& row, std::size_t token) {
                     return row.has_axes() && static_cast<std::ptrdiff_t>(token) >= row.first_again;

@@ -411,6 +411,11 @@ bool divides_by_head(const RopeNd& claimed, const RopeNd& found) {
 std::vector<DiagnosedDifference> compare(const Spec& spec, const RopeNd& claimed, const RopeNd& found) {
   List list;
   lists(list, "sections", claimed.sections, found.sections);
+  if (claimed.rope.parts != found.rope.parts)
+    list.add(found.rope.parts == 1
+                 ? "partners stand in the whole head, where the claim has them within each axis' part"
+                 : "partners stand within each axis' part, where the claim has them in the whole head",
+             "D6", DiagnosedStage::rotation);
   list.named("section_order", claimed.section_order, found.section_order);
   lists(list, "axes in the order", order_of_axes(claimed), order_of_axes(found));
   if (divides_by_head(claimed, found)) {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace sextant::identify {
@@ -24,6 +25,9 @@ struct PlaceFeature {
   std::string in = "in ";                               // before such a place that another one is told of
   std::string of_none = {};                             // that place where the number is 0, if it is called otherwise
 };
+
+constexpr std::string_view last_vector = "the last vector of a call";
+constexpr std::string_view last_head = "the last head";
 
 // Positions are told in units of 1, of which a step is this part.
 std::vector<PlaceFeature> features(double step) {
@@ -87,7 +91,37 @@ std::vector<PlaceFeature> features(double step) {
        words("calls of {} and more tokens", 1, ""),
        {},
        ""},
-      {[](const JudgedVector& v) { return v.heads; }, {}, words("calls of {} and more heads", 1, ""), {}, ""},
+      {[](const JudgedVector& v) { return v.heads; },
+       words("calls of {} heads", 1, "calls of one head"),
+       words("calls of {} and more heads", 1, ""),
+       {},
+       ""},
+      {[](const JudgedVector& v) {
+         return v.batches * v.tokens * v.heads - 1 - ((v.batch * v.tokens + v.token) * v.heads + v.head);
+       },
+       only(0, std::string(last_vector)),
+       {},
+       {},
+       "",
+       "in ",
+       "where it is the last of its call's vectors"},
+      {[](const JudgedVector& v) { return v.tokens % 2 == 0 && v.token == v.tokens / 2 ? 0 : 1; },
+       only(0, "the token in the middle of an even number"),
+       {},
+       {},
+       "",
+       "in ",
+       "where it is in the middle of an even number"},
+      {[](const JudgedVector& v) {
+         const std::int64_t number = (v.batch * v.tokens + v.token) * v.heads + v.head;
+         return (v.batches * v.tokens * v.heads - 1 - number) / (v.batches * v.heads);
+       },
+       only(0, "the last of a call's vectors, as many as it has rows times heads,"),
+       {},
+       {},
+       "",
+       "in ",
+       "where it is among the last of a call, as many as it has rows times heads"},
       of_axis(0, "first"),
       of_axis(1, "second"),
       of_axis(2, "third"),
@@ -109,6 +143,11 @@ std::vector<PlaceFeature> features(double step) {
       {[](const JudgedVector& v) { return v.batches * v.tokens * v.heads; },
        {},
        words("calls of {} and more vectors, counted over rows, tokens and heads,", 1, ""),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.tokens * v.heads; },
+       {},
+       words("calls of {} and more vectors in a batch row, counted over tokens and heads,", 1, ""),
        {},
        ""},
       {[](const JudgedVector& v) { return v.position; }, of_steps("position {}"), of_steps("positions from {} on"),
@@ -172,6 +211,8 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       add(exact, feature.exactly(least), are_many(feature.exactly(least)),
           [number = least](std::int64_t other) { return other == number; });
       if (least == 0 && !feature.of_none.empty() && !exact.empty()) exact.back().where = feature.of_none;
+      if (!exact.empty() && (exact.back().words == last_vector || exact.back().words == last_head))
+        exact.back().is_of_last = true;
     }
     const bool is_of_position = feature.each == "position";
     if (feature.from_there && !(is_of_position && least < least_position_told)) {
@@ -184,8 +225,7 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       if (is_of_position) bounded.back().first_position = least;
       // A coordinate of 0 hides what is wrong of it; other bounds of coordinates, and counts over all, say enough.
       const bool is_of_coordinate = words.starts_with("cells") && least > 1;
-      if (!words.empty())
-        bounded.back().is_of_count = is_of_coordinate || words.ends_with("counted over rows, tokens and heads,");
+      if (!words.empty()) bounded.back().is_of_count = is_of_coordinate || words.ends_with("tokens and heads,");
     }
     if (feature.up_to)
       add(bounded, feature.up_to(most), true, [number = most](std::int64_t other) { return other <= number; });
@@ -201,6 +241,9 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
     repeated.back().is_repeated = true;
     if (is_of_position) repeated.back().positions_apart = step;
   }
+  if (std::ranges::all_of(wrong, [](const JudgedVector* vector) { return vector->position < 0; }))
+    bounded.push_back(
+        {"negative positions", "at negative positions", true, [](const JudgedVector& v) { return v.position < 0; }});
   const std::int64_t first_wrong = std::ranges::min(wrong, {}, &JudgedVector::position)->position;
   const auto is_power = [first_wrong](const JudgedVector& v) {
     return v.position >= first_wrong && v.position > 0 && std::has_single_bit(static_cast<std::uint64_t>(v.position));
@@ -208,6 +251,14 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
   if (std::ranges::all_of(wrong, [&](const JudgedVector* vector) { return is_power(*vector); })) {
     const std::string words = fmt::format("positions that are powers of two from {} on", first_wrong);
     repeated.insert(repeated.begin(), {words, "at " + words, true, is_power, true});
+  }
+  const auto is_no_power = [](const JudgedVector& v) {
+    return !std::has_single_bit(static_cast<std::uint64_t>(v.heads));
+  };
+  if (std::ranges::all_of(wrong, [&](const JudgedVector* vector) { return is_no_power(*vector); })) {
+    bounded.push_back({"calls whose number of heads is no power of two",
+                       "in calls whose number of heads is no power of two", true, is_no_power});
+    bounded.back().is_of_trait = true;
   }
   // The rest that a loop over several at once leaves.
   for (const std::int64_t step : {2, 4, 8, 16, 32, 64}) {
@@ -218,6 +269,10 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
     if (are_all(is_token_left))
       repeated.push_back({fmt::format("tokens after the last whole {} of a call", step),
                           fmt::format("after the last whole {} of its call", step), true, is_token_left});
+    const auto is_row_left = [step](const JudgedVector& v) { return v.batch >= v.batches - v.batches % step; };
+    if (are_all(is_row_left))
+      repeated.push_back({fmt::format("rows of a batch after the last whole {}", step),
+                          fmt::format("in rows of a batch after the last whole {}", step), true, is_row_left});
     const auto is_head_left = [step](const JudgedVector& v) { return v.head >= v.heads - v.heads % step; };
     if (are_all(is_head_left))
       repeated.push_back({fmt::format("heads after the last whole {}", step),
@@ -262,9 +317,13 @@ std::string words_of(std::vector<const WrongPlace*> places) {
   std::ranges::stable_sort(places, {}, [](const WrongPlace* one) {
     return one->words.starts_with("calls") || one->words.starts_with("batches") ? 1 : 0;
   });
-  std::string words = places.front()->words;
-  for (const WrongPlace* one : std::span(places).subspan(1)) words += ", " + one->where;
-  return words + ",";
+  std::string words;
+  for (const WrongPlace* one : places) {
+    const std::string& part = words.empty() ? one->words : one->where;
+    words += words.empty() || words.ends_with(',') ? "" : ",";
+    words += (words.empty() ? "" : " ") + part;
+  }
+  return words.ends_with(',') ? words : words + ",";
 }
 
 // Several places together, where they have all wrong vectors and no right one.
@@ -294,8 +353,9 @@ std::optional<WrongPlace> together(const std::vector<JudgedVector>& vectors, std
 std::optional<WrongPlace> of_several(const std::vector<JudgedVector>& vectors, const std::vector<WrongPlace>& places,
                                      Hidden hidden, std::size_t count) {
   const auto fit = [](const WrongPlace& a, const WrongPlace& b) {
-    return !(a.is_of_position && b.is_of_position) && !(a.is_repeated && b.is_repeated) && !a.is_of_count &&
-           !b.is_of_count;
+    const bool are_of_one = a.is_of_position && b.is_of_position && a.is_repeated == b.is_repeated;
+    return !are_of_one && !(a.is_repeated && b.is_repeated) && (!a.is_of_count || b.is_of_last) &&
+           (!b.is_of_count || a.is_of_last);
   };
   for (std::size_t i = 0; i < places.size(); ++i) {
     for (std::size_t j = i + 1; j < places.size(); ++j) {

@@ -23,6 +23,7 @@ struct WrongPlace {
   std::optional<std::int64_t> positions_apart = {};  ///< of those that come again at these steps
   std::optional<double> least_size = {};             ///< of those that begin or end at a size of vectors
   bool is_of_trait = false;                          ///< one of call_traits()
+  bool is_of_last = false;                           ///< the last vector of a call, which comes after any count
   bool is_of_count = false;  ///< of a count over rows, tokens and heads, which says enough alone
 };
 

@@ -13,6 +13,7 @@
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/rotation_layout.hpp"
 #include "properties/identify/round_numbers.hpp"
+#include "reference/rope_scaling.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -223,6 +224,7 @@ class QkNormRopeIdentifier {
     const double made = made_of(x, 1 - encoding_.weight_offset);
     const double square = (x / made) * (x / made);
     const Range seen{square * (1 - 8 * unit) - x * x, square * (1 + 8 * unit) - x * x};
+    epsilons_ = seen;
     if (!seen.holds(encoding_.epsilon) && seen.low > 0) encoding_.epsilon = roundest_in(seen).value;
     if (seen.high < encoding_.epsilon) {
       // A claim has one.
@@ -232,14 +234,36 @@ class QkNormRopeIdentifier {
     found_.seen.push_back(fmt::format("epsilon {:.4g} to {:.4g}", std::max(seen.low, 0.0), seen.high));
   }
 
+  static double factor_of(const Rope& rope) {
+    return pairs(rope) == 0 ? 1
+                            : reference::RopeFrequencies(rope).attention_factor(0, reference::first_precision).upper();
+  }
+
+  // f x / sqrt(f^2 mean + epsilon) is x / sqrt(mean + epsilon / f^2): the epsilon that a factor leaves which is
+  // multiplied in before, and no other one.
+  std::optional<double> epsilon_under_factor() const {
+    const auto& claimed = *held<QkNormRope>(claim_);
+    if (length_limit(claimed.rope.rope_scaling)) return std::nullopt;
+    const double factor = factor_of(claimed.rope);
+    const double left = claimed.epsilon / (factor * factor);
+    const bool has_it = factor != 1 && std::fabs(factor_of(encoding_.rope) - 1) < 0x1p-16 && epsilons_.holds(left);
+    return has_it && !epsilons_.holds(claimed.epsilon) ? std::optional(left) : std::nullopt;
+  }
+
   void name(const Identification& rotation) {
     encoding_.rope = *held<Rope>(*rotation.spec);
+    const auto under_factor = epsilon_under_factor();
+    if (under_factor) encoding_.epsilon = *under_factor;
     found_.spec = claim_;
     found_.spec->encoding = encoding_;
     take_order();
     const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
+    if (under_factor && fitted.hold && found_.faults.empty())
+      found_.convention.emplace_back(
+          "the attention factor is multiplied in before heads are normalized, which takes it away again",
+          DiagnosedStage::table);
     if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(words_of_weights());
     found_.confidence = found_.faults.empty() ? rotation.confidence : Confidence::low;
     // That of the rotation alone is of answers that were divided.
@@ -293,6 +317,7 @@ class QkNormRopeIdentifier {
   CountedSession& session_;
   Spec claim_;
   QkNormRope encoding_;  // what has been told so far
+  Range epsilons_{0, 0};
   Identification found_;
 };
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "lib/numeric/dtype.hpp"
 #include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/positions_used.hpp"
@@ -166,7 +167,11 @@ class RopeIdentifier {
       return;
     }
     if (structure_.kept_factor != 1) {
-      found_.faults.emplace_back("channels are changed each by itself, not turned in pairs");
+      found_.faults.emplace_back(
+          pairs(rope_) == 0 && are_multiplied(structure_.kept_factor)
+              ? fmt::format("vectors come back {:.10g} times as long, where rope_type none leaves them as they are",
+                            structure_.kept_factor)
+              : std::string("channels are changed each by itself, not turned in pairs"));
       return;
     }
     found_.seen.emplace_back("nothing turns at any position asked");
@@ -175,11 +180,49 @@ class RopeIdentifier {
       found_.table.emplace_back("no channel turns in a call of one batch row and one head");
       return;
     }
+    if (pairs(rope_) == 0) {
+      if (std::string words = words_of_special_values(); !words.empty()) {
+        found_.faults.emplace_back(std::move(words));
+        return;
+      }
+    }
     found_.faults = layout_->faults;
     found_.spec = claim_;
     found_.spec->encoding = layout_->rope;
     judge();
     settle(Confidence::high);
+  }
+
+  // Ordinary vectors of several rows and heads, each value rounded once.
+  bool are_multiplied(double factor) {
+    Tensor x = Tensor::zeros(claim_.dtype, {2, 3, 2, rope_.head_dim});
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, std::cos(static_cast<double>(i)));
+    const Tensor y = rotate(session_, claim_, x, std::vector<std::int64_t>{1, 2, 3, 5, 0, 1});
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      if (y.at(i) != round_to(claim_.dtype, factor * x.at(i))) return false;
+    }
+    return true;
+  }
+
+  // Of a claim that turns nothing, where ordinary vectors come back as they came.
+  std::string words_of_special_values() {
+    struct Special {
+      double value;
+      const char* words;
+    };
+    constexpr Special specials[] = {{-0.0, "zeros lose their sign: -0 comes back as 0"},
+                                    {0.0, "zeros come back as -0"},
+                                    {HUGE_VAL, "infinities come back as other numbers"},
+                                    {-HUGE_VAL, "infinities come back as other numbers"}};
+    for (const Special& special : specials) {
+      Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, rope_.head_dim});
+      for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, special.value);
+      const Tensor y = rotate(session_, claim_, x, std::vector<std::int64_t>{1});
+      for (std::int64_t i = 0; i < y.elements(); ++i) {
+        if (y.at(i) != x.at(i) || std::signbit(y.at(i)) != std::signbit(x.at(i))) return special.words;
+      }
+    }
+    return {};
   }
 
   // What turns in a call of several batch rows and heads, of a subject that turns nothing in a call of one.

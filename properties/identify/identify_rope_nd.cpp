@@ -155,8 +155,8 @@ class RopeNdIdentifier {
     for (std::int64_t axis = 0; axis < axes(nd_); ++axis) {
       const RotationStructure one = structure_of(*along_[static_cast<std::size_t>(axis)], rope_claim_, head());
       if (!one.tangled.empty() || !one.lost.empty()) {
-        found_.faults.push_back(fmt::format("axis {}: {} channels are mixed otherwise than in pairs, {} are lost", axis,
-                                            one.tangled.size(), one.lost.size()));
+        found_.faults.push_back(vague(fmt::format("axis {}: {} channels are mixed otherwise than in pairs, {} are lost",
+                                                  axis, one.tangled.size(), one.lost.size())));
         return false;
       }
       for (const TurnedPair& pair : one.pairs) {

@@ -6,8 +6,10 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
+#include "lib/numeric/dtype.hpp"
 #include "lib/spec/position_grid.hpp"
 #include "properties/identify/round_numbers.hpp"
 #include "properties/identify/taken_places.hpp"
@@ -107,9 +109,53 @@ void find_wrong(Mixture& mixture, std::int64_t first, std::int64_t last, std::in
   find_wrong(mixture, middle, last, step, wrong);
 }
 
+// The elements [first, last) of a vector.
+struct Elements {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+// So many channels further on stand the right values that these channels have: those of neighbours and partners.
+std::optional<std::int64_t> shift_of(Mixture& mixture, const Tensor& answer, const Elements& vector,
+                                     const std::vector<std::int64_t>& channels) {
+  const std::int64_t width = vector.last - vector.first;
+  for (const std::int64_t size : {std::int64_t{1}, std::int64_t{2}, width / 2}) {
+    for (const std::int64_t shift : {-size, size}) {
+      const bool has_it = shift != 0 && std::ranges::all_of(channels, [&](std::int64_t channel) {
+                            const std::int64_t other = vector.first + channel + shift;
+                            if (other < vector.first || other >= vector.last) return false;
+                            Tensor value = Tensor::zeros(answer.dtype, {1});
+                            value.set(0, answer.at(vector.first + channel));
+                            return mixture.are_right(other, value);
+                          });
+      if (has_it) return shift;
+    }
+  }
+  return std::nullopt;
+}
+
+// The narrower format of which these values are, where each is next to the right one. A value is of one by chance once
+// in thousands.
+std::optional<Dtype> format_of_values(const Tensor& answer, const Tensor& right, const Elements& vector,
+                                      const std::vector<std::int64_t>& channels) {
+  constexpr std::size_t fewest = 4;
+  if (channels.size() < fewest) return std::nullopt;
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    if (format_of(dtype).precision >= format_of(answer.dtype).precision) continue;
+    const bool is_it = std::ranges::all_of(channels, [&](std::int64_t channel) {
+      const double value = answer.at(vector.first + channel);
+      const double apart = std::fabs(value - right.at(vector.first + channel));
+      return value == round_to(dtype, value) && apart <= std::ldexp(std::fabs(value), -format_of(dtype).precision);
+    });
+    if (is_it) return dtype;
+  }
+  return std::nullopt;
+}
+
 // What these channels of the vector at `start` are; `given` is null where nothing is turned.
-WrongValues values_of(Mixture& mixture, const Tensor& answer, const Tensor* given, std::int64_t start,
+WrongValues values_of(Mixture& mixture, const Tensor& answer, const Tensor* given, const Elements& vector,
                       const std::vector<std::int64_t>& channels) {
+  const std::int64_t start = vector.first;
   const auto all = [&](const auto& is) {
     return std::ranges::all_of(channels, [&](std::int64_t channel) { return is(start + channel); });
   };
@@ -120,6 +166,8 @@ WrongValues values_of(Mixture& mixture, const Tensor& answer, const Tensor* give
   const std::int64_t greatest = start + *std::ranges::max_element(channels, {}, [&](std::int64_t channel) {
                                   return std::fabs(right.at(start + channel));
                                 });
+  values.of_channel = shift_of(mixture, answer, vector, channels);
+  values.rounded = format_of_values(answer, right, vector, channels);
   const double ratio = answer.at(greatest) / right.at(greatest);
   // What is off by less is no multiple.
   constexpr double least_told = 0x1p-14;
@@ -180,10 +228,11 @@ void look(JudgedVector& one, Mixture& mixture, const VectorPart& at, Look how) {
   find_wrong(mixture, at.start, at.start + at.width, 1, one.wrong_channels);
   for (std::int64_t& channel : one.wrong_channels) channel -= at.start;
   if (one.wrong_channels.empty()) return;
-  one.values = values_of(mixture, at.answer, at.given, at.start, one.wrong_channels);
+  const Elements elements{at.start, at.start + at.width};
+  one.values = values_of(mixture, at.answer, at.given, elements, one.wrong_channels);
   std::vector<std::int64_t> all(static_cast<std::size_t>(at.width));
   std::iota(all.begin(), all.end(), 0);
-  one.whole = values_of(mixture, at.answer, at.given, at.start, all);
+  one.whole = values_of(mixture, at.answer, at.given, elements, all);
 }
 
 bool is_rotation(const Spec& spec) { return operation_of(spec.encoding) == Operation::rotate; }
@@ -225,6 +274,13 @@ void VectorJudge::ask_around(const Question& failing) {
       judge(model_->accuracy_call(question));
   };
   judge(model_->accuracy_call(failing));
+  // At position 1 one position less is none at all, and vectors of (1, 0) are not looked into.
+  for (const std::int64_t further : {1, 2, 6, 29, 300}) {
+    Question question = failing;
+    question.position += further;
+    question.fill = ordinary_fill;
+    if (failing.fill < special_fills) ask(question);
+  }
   for (std::int64_t Question::*field :
        {&Question::fill, &Question::position, &Question::tokens, &Question::batch, &Question::heads}) {
     for (const std::int64_t step : {-1, 1}) {
@@ -295,18 +351,52 @@ Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedP
   };
   Others others;
   for (std::size_t i = 0; i < taken_places().size(); ++i) {
+    if (refuted_[i]) continue;
     const auto place = taken_places()[i].at(asked, vector.batch, vector.token);
     if (!place || *place == alone.positions) continue;
     if (!is_claimed(*place)) {
-      others.unclaimed |= std::uint64_t{1} << i;
+      others.unclaimed.set(i);
       continue;
     }
     Call other = alone;
     other.positions = *place;
     Mixture mixture(*judge_, other, got, model_->ask(*proposing_, other));
-    if (mixture.is_proposal_right() && mixture.are_right(0, got.elements())) others.right |= std::uint64_t{1} << i;
+    if (mixture.is_proposal_right() && mixture.are_right(0, got.elements())) others.right.set(i);
   }
+  refuted_ |= ~(others.right | others.unclaimed);
   return others;
+}
+
+// Whose right answer this vector of a rotation is.
+std::bitset<neighbours> VectorJudge::neighbours_of(const Call& call, const Tensor& got, const Tensor& right,
+                                                   const JudgedVector& vector) {
+  struct Step {
+    Neighbour which;
+    std::int64_t batch;
+    std::int64_t token;
+    std::int64_t head;
+  };
+  const auto& [b, t, h] = std::tie(vector.batch, vector.token, vector.head);
+  const Step steps[] = {{Neighbour::token_before, b, t - 1, h}, {Neighbour::token_after, b, t + 1, h},
+                        {Neighbour::head_before, b, t, h - 1},  {Neighbour::head_after, b, t, h + 1},
+                        {Neighbour::first_head, b, t, 0},       {Neighbour::first_token, b, 0, h},
+                        {Neighbour::first_row, 0, t, h}};
+  const std::int64_t width = got.elements();
+  const auto number_of = [&](std::int64_t batch, std::int64_t token, std::int64_t head) {
+    return (batch * vector.tokens + token) * vector.heads + head;
+  };
+  std::bitset<neighbours> found;
+  for (const Step& step : steps) {
+    if (step.token < 0 || step.token >= vector.tokens || step.head < 0 || step.head >= vector.heads) continue;
+    const std::int64_t other = number_of(step.batch, step.token, step.head);
+    if (other == number_of(b, t, h)) continue;
+    const Tensor x = part_of(call.vectors.front(), other, {1, 1, 1, width});
+    const std::int64_t token = step.batch * vector.tokens + step.token;
+    const Call part = alone(call, token, vector.batches * vector.tokens, x);
+    Mixture mixture(*judge_, part, got, part_of(right, other, {1, 1, 1, width}));
+    if (mixture.is_proposal_right() && mixture.are_right(0, width)) found.set(static_cast<std::size_t>(step.which));
+  }
+  return found;
 }
 
 void VectorJudge::judge(const Call& call) {
@@ -391,10 +481,12 @@ void VectorJudge::judge(const Call& call) {
         one.is_compared = true;
         one.others = others_of(part, got, asked, one);
         if (compared_.size() < most_compared) compared_.push_back({part, got});
+        if (turns) one.of_neighbours = neighbours_of(call, got, right, one);
       }
     }
     if (one.is_wrong && how == Look::into) ++looked_into;
   }
+  kept_.push_back({call, answer});
 }
 
 }  // namespace sextant::identify

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/identify/asked_places.hpp"
 #include "properties/identify/call_traits.hpp"
+#include "properties/identify/taken_places.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/question.hpp"
 #include "subjects/subject.hpp"
@@ -18,15 +20,21 @@ namespace sextant::identify {
 /// What values are, where they are all the same of what they should be.
 struct WrongValues {
   bool are_zero = false;
-  bool are_given = false;       ///< of a rotation: as they were before it
-  std::optional<double> times;  ///< so many times what they should be, as the claim's own bound has it
+  bool are_given = false;                       ///< of a rotation: as they were before it
+  std::optional<std::int64_t> of_channel = {};  ///< what stands so many channels further on in the right answer
+  std::optional<Dtype> rounded = {};            ///< numbers of this format beside what they should be
+  std::optional<double> times;                  ///< so many times what they should be, as the claim's own bound has it
 };
 
-/// Which of taken_places() a vector is the right one of, a bit each, and at which nothing is claimed.
+/// Which of taken_places() a vector is the right one of, and of which nothing is said, as they are not claimed.
 struct Others {
-  std::uint64_t right = 0;
-  std::uint64_t unclaimed = 0;
+  PlaceSet right = {};
+  PlaceSet unclaimed = {};
 };
+
+/// Another vector of the call, whose right answer a wrong vector may have.
+enum class Neighbour { token_before, token_after, head_before, head_after, first_head, first_token, first_row };
+inline constexpr std::size_t neighbours = 7;
 
 /// A vector of a call, or a code, where it stands, and whether it is as near to the true one as is claimed.
 struct JudgedVector {
@@ -50,6 +58,7 @@ struct JudgedVector {
   WrongValues whole = {};                         ///< of all its channels
   bool is_compared = false;                       ///< with the right ones of other positions
   Others others = {};
+  std::bitset<neighbours> of_neighbours = {};  ///< whose right answers it has; of those that are compared
 };
 
 /// A wrong vector: the call of it alone, and what it is.
@@ -89,6 +98,12 @@ class VectorJudge {
 
   /// What a position's number counts.
   double step() const { return 1.0 / static_cast<double>(one_step_of(claim_)); }
+  /// A call that was judged, and its answer; vectors have its number.
+  struct Answered {
+    Call call;
+    Tensor answer;
+  };
+  const std::vector<Answered>& answered() const { return kept_; }
 
   /// The positions of a vector's call.
   const AskedPlaces& places_of(const JudgedVector& vector) const { return asked_[vector.call]; }
@@ -96,6 +111,8 @@ class VectorJudge {
  private:
   void judge(const Call& call);
   Others others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked, const JudgedVector& vector);
+  std::bitset<neighbours> neighbours_of(const Call& call, const Tensor& got, const Tensor& right,
+                                        const JudgedVector& vector);
 
   Spec claim_;
   std::unique_ptr<EncodingModel> model_;
@@ -105,8 +122,10 @@ class VectorJudge {
   std::unique_ptr<Session> proposing_;
   AskedGrid grid_;
   std::vector<AskedPlaces> asked_;
+  std::vector<Answered> kept_;
   std::vector<JudgedVector> made_;
   std::vector<ComparedVector> compared_;
+  PlaceSet refuted_;  // by a vector that was compared
 };
 
 }  // namespace sextant::identify

@@ -44,6 +44,7 @@ class OtherFormulas {
     add_exponents();
     add_exchanged();
     add_cosines();
+    add_members();
     add_channels();
     return std::move(list_);
   }
@@ -200,6 +201,55 @@ class OtherFormulas {
                     return Turning{factor * std::cos(angle), *sin};
                   });
     }
+  }
+
+  // (a, b) is turned to (ca - sb, sa + cb). What each member of the right result has more than this formula's.
+  struct Members {
+    double first;
+    double second;
+  };
+  void add_differences(std::string words,
+                       std::function<Members(double a, double b, double cos, double sin)> right_less_other) {
+    if (claim_.dtype != Dtype::float32) return;
+    add(std::move(words), DiagnosedStage::rotation,
+        [less = std::move(right_less_other)](const VectorInCall& vector, TakenVector taken) {
+          const Rope& rope = *rope_of(taken.spec);
+          const ClaimedTurnings own = turnings_of(rope, vector.call_length());
+          const std::vector<double> x = vector.values(vector.number());
+          const double sense = rope.direction == Direction::clockwise ? -1 : 1;
+          const double position = static_cast<double>(taken.place.front());
+          taken.plus.assign(x.size(), 0);
+          for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+            const double angle = own.radians[static_cast<std::size_t>(pair)] * position;
+            const Channels from = channels_of_pair(rope, rope.pairing, pair);
+            const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+            const Members members =
+                less(x[static_cast<std::size_t>(from.first)], x[static_cast<std::size_t>(from.second)],
+                     own.factor * std::cos(angle), sense * own.factor * std::sin(angle));
+            taken.plus[static_cast<std::size_t>(to.first)] = members.first;
+            taken.plus[static_cast<std::size_t>(to.second)] = members.second;
+          }
+          return std::optional(std::move(taken));
+        });
+  }
+
+  void add_members() {
+    add_differences(
+        "the first member of a pair is overwritten before the second has read it: the second is made of the first's "
+        "result",
+        [](double a, double b, double cos, double sin) {
+          return Members{0, (a - (a * cos - b * sin)) * sin};
+        });
+    add_differences(
+        "the second member of a pair is overwritten before the first has read it: the first is made of the second's "
+        "result",
+        [](double a, double b, double cos, double sin) {
+          return Members{((a * sin + b * cos) - b) * sin, 0};
+        });
+    add_differences("what is multiplied by the sine is the member itself, not its partner: (a, -b) for (-b, a)",
+                    [](double a, double b, double, double sin) {
+                      return Members{-(a + b) * sin, (a + b) * sin};
+                    });
   }
 
   void add_channels() {

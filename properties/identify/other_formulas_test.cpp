@@ -190,6 +190,30 @@ TEST(OtherRotationsFormula, LimitsResults) {
     EXPECT_EQ(told({.result = [limit](double value) { return std::clamp(value, -limit, limit); }}, plain), words);
 }
 
+// The second member first, where the reading of the mutant is of the first.
+TEST(OtherRotationsFormula, OverwritesAMemberBeforeItIsRead) {
+  const FunctionSubject subject("in place", [](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) {
+      Tensors outputs = rotated({}, inputs);
+      const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+      const Tensor& x = inputs.at("x");
+      Tensor& y = outputs.at("y");
+      for (std::int64_t at = 0; at < x.elements(); ++at) {
+        if (at % width >= half) continue;
+        const auto token = static_cast<std::size_t>(at / width / x.shape[2]);
+        const double angle = static_cast<double>(positions[token]) * unscaled(at % width);
+        y.set(at, x.at(at) * std::cos(angle) - y.at(at + half) * std::sin(angle));
+      }
+      return outputs;
+    };
+  });
+  const auto difference = other_rotation(subject, parse_spec(plain), nullptr);
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->words,
+            "the second member of a pair is overwritten before the first has read it: the first is made of the "
+            "second's result");
+}
+
 // Results that are a little off come of none of the formulas that are judged by twice the bound.
 TEST(OtherRotationsFormula, IsNoneWhereResultsAreALittleOff) {
   EXPECT_EQ(told({.result = [](double value) { return value * (1 + 0x1p-21); }}, plain), "nothing");

@@ -186,8 +186,71 @@ class OtherGrids {
     }
   }
 
+  // An index that runs over two axes in place of the second one's coordinate.
+  void add_flattened() {
+    constexpr std::int64_t most = 64;
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t size = 2; size <= most; ++size) sizes.push_back(size);
+    sizes.insert(sizes.end(), {96, 128, 256, 512, 1024});
+    for (const std::int64_t size : sizes) {
+      for (std::int64_t to = 0; to < axes_; ++to) {
+        for (std::int64_t from = 0; from < axes_; ++from) {
+          if (from == to) continue;
+          list_.push_back(
+              {fmt::format("axis {} has a flattened index for its position: {} times that of axis {} is added", to,
+                           size, from),
+               DiagnosedStage::position,
+               [claim = claim_, size, to, from](const VectorInCall& vector) -> std::optional<TakenVector> {
+                 TakenVector taken = as_claimed(claim, vector);
+                 std::int64_t& position = taken.place[static_cast<std::size_t>(to)];
+                 position += size * taken.place[static_cast<std::size_t>(from)];
+                 if (position >= claim.max_position) return std::nullopt;
+                 return taken;
+               }});
+        }
+      }
+    }
+  }
+
+  void add_last_tokens() {
+    // An image's row or column, whose first coordinate stays.
+    for (std::int64_t axis = 1; axis < axes_; ++axis) {
+      const auto is_image = [axis](const RowPlaces& places) {
+        const auto& own = places[static_cast<std::size_t>(axis)];
+        return places.front().front() == places.front().back() && own.front() != own.back() && places.front() != own;
+      };
+      const auto step_back = [axis](RowPlaces& places) {
+        auto& last = places[static_cast<std::size_t>(axis)].back();
+        last = std::max<std::int64_t>(last - 1, 0);
+      };
+      const std::string words = fmt::format(
+          "the last token of an image (of one first coordinate, and of several on axis {}) has one less on axis {}",
+          axis, axis);
+      add(words, [=](RowPlaces& places, const VectorInCall&) {
+        if (is_image(places)) step_back(places);
+      });
+      add(words + ", where all rows of the batch are alike", [=](RowPlaces& places, const VectorInCall& at) {
+        for (std::int64_t batch = 0; batch < at.batches; ++batch) {
+          if (row_places(at, batch) != places) return;
+        }
+        if (is_image(places)) step_back(places);
+      });
+    }
+    add("a token at 0 behind an image that begins at 1 is taken for one of the row below it",
+        [](RowPlaces& places, const VectorInCall&) {
+          const std::size_t last = places.back().size() - 1;
+          const bool is_behind = last >= 2 && std::ranges::all_of(places, [last](const auto& axis) {
+                                   return axis[last] == 0 && axis.front() == 1;
+                                 });
+          auto& rows = places[places.size() - 2];
+          if (is_behind) rows[last] = rows[last - 1] + 1;
+        });
+  }
+
   void add_rows() {
     for (const ImageKind& kind : image_kinds) add_images(kind);
+    add_last_tokens();
+    add_flattened();
     add("time that goes in steps of two is taken for one in steps of one",
         [](RowPlaces& places, const VectorInCall&) { halve_steps_of_time(places); });
     for (const std::int64_t axis : {std::int64_t{0}, axes_ - 1}) {

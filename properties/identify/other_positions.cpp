@@ -103,6 +103,38 @@ class OtherPositions {
                          return std::optional(std::move(taken));
                        }});
     if (xpos.rope.pairing == Pairing::interleaved) add_scales_by_channel();
+    for (std::int64_t steps = 1; steps < pairs(xpos.rope); ++steps) {
+      for (const auto& [member, words] : {std::pair(&Channels::second, "second"), std::pair(&Channels::first, "first")})
+        add_scales_of_member(steps, member, words);
+    }
+  }
+
+  // zeta_i = (2i/n + 0.4) / 1.4 to the power of a position.
+  static double scale_of(const TakenVector& taken, std::int64_t pair) {
+    const auto& xpos = *held<Xpos>(taken.spec);
+    const auto n = static_cast<double>(rotary_width(xpos.rope));
+    const double sign = xpos.role == Role::query ? 1 : -1;
+    const double power =
+        sign * static_cast<double>(taken.place.front() - std::get<std::int64_t>(xpos.centre)) / xpos.scale_base;
+    return std::pow((2 * static_cast<double>(pair) / n + 0.4) / 1.4, power);
+  }
+
+  void add_scales_of_member(std::int64_t steps, std::int64_t Channels::*member, std::string_view words) {
+    list_.push_back(
+        {fmt::format("the members of a pair have different scales: the {} ones have that of the pair {} further on, "
+                     "counted round",
+                     words, steps),
+         DiagnosedStage::table, [claim = claim_, steps, member](const VectorInCall& vector) {
+           TakenVector taken = as_claimed(claim, vector);
+           const Rope& rope = held<Xpos>(taken.spec)->rope;
+           taken.times.assign(static_cast<std::size_t>(rope.head_dim), 1);
+           for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+             const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+             taken.times[static_cast<std::size_t>(to.*member)] =
+                 scale_of(taken, pair) / scale_of(taken, (pair + steps) % pairs(rope));
+           }
+           return std::optional(std::move(taken));
+         }});
   }
 
   // Channel c of the m that turn has the scale of pair c mod m/2, in place of c/2.
@@ -114,17 +146,10 @@ class OtherPositions {
            TakenVector taken = as_claimed(claim, vector);
            const auto& xpos = *held<Xpos>(taken.spec);
            const std::int64_t count = pairs(xpos.rope);
-           const auto n = static_cast<double>(rotary_width(xpos.rope));
-           const double sign = xpos.role == Role::query ? 1 : -1;
-           const double power =
-               sign * static_cast<double>(taken.place.front() - std::get<std::int64_t>(xpos.centre)) / xpos.scale_base;
-           const auto scale = [&](std::int64_t pair) {
-             return std::pow((2 * static_cast<double>(pair) / n + 0.4) / 1.4, power);
-           };
            taken.times.assign(static_cast<std::size_t>(xpos.rope.head_dim), 1);
            const std::int64_t first = first_rotary_channel(xpos.rope);
            for (std::int64_t c = 0; c < 2 * count; ++c)
-             taken.times[static_cast<std::size_t>(first + c)] = scale(c / 2) / scale(c % count);
+             taken.times[static_cast<std::size_t>(first + c)] = scale_of(taken, c / 2) / scale_of(taken, c % count);
            return taken;
          }});
   }

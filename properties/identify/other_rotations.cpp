@@ -1,6 +1,7 @@
 #include "properties/identify/other_rotations.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -13,11 +14,6 @@
 
 namespace sextant::identify {
 namespace {
-
-VectorReading own_reading(const Spec& claim) {
-  return {"", DiagnosedStage::other,
-          [claim](const VectorInCall& vector) { return std::optional(as_claimed(claim, vector)); }};
-}
 
 // Large vectors: of drawn ones few channels are beyond what results may be limited to.
 CallPlaces call_of_large_vectors(const Spec& claim) {
@@ -33,6 +29,19 @@ std::optional<DiagnosedDifference> worded(std::string words) {
 }
 
 }  // namespace
+
+VectorReading own_reading(const Spec& claim) {
+  return {"", DiagnosedStage::other,
+          [claim](const VectorInCall& vector) { return std::optional(as_claimed(claim, vector)); }};
+}
+
+std::vector<VectorReading> other_readings(const Spec& claim) {
+  std::vector<VectorReading> list;
+  if (rope_of(claim) == nullptr) return list;
+  for (auto* readings : {&other_lengths, &other_positions, &other_formulas, &other_grids, &other_norms})
+    std::ranges::move((*readings)(claim), std::back_inserter(list));
+  return list;
+}
 
 std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const Spec& claim, const Spec* named) {
   if (rope_of(claim) == nullptr || model_of(claim)->not_judged()) return std::nullopt;
@@ -50,10 +59,8 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
     const auto reading = limited_results(claim, *limit);
     if (reading && asked.are_explained(*reading)) return DiagnosedDifference{reading->words, "", reading->stage};
   }
-  for (auto* readings : {&other_lengths, &other_positions, &other_formulas, &other_grids, &other_norms}) {
-    for (const VectorReading& reading : (*readings)(claim)) {
-      if (asked.are_explained(reading)) return DiagnosedDifference{reading.words, "", reading.stage};
-    }
+  for (const VectorReading& reading : other_readings(claim)) {
+    if (asked.are_explained(reading)) return DiagnosedDifference{reading.words, "", reading.stage};
   }
   return worded(wrong_by_comparison(asked, own, ComparedWith::extents));
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "lib/spec/spec.hpp"
+#include "properties/identify/taken_vectors.hpp"
 #include "properties/verdict/diagnosis.hpp"
 #include "subjects/subject.hpp"
 
@@ -18,5 +20,9 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
 /// "vectors from number 1024 of a call on, its rows, tokens and heads counted together, are not rotated, and the rest
 /// is right". Nothing of other encodings, or where that is not so. @throws likewise.
 std::optional<DiagnosedDifference> wrong_block(const Subject& subject, const Spec& claim);
+
+/// Every reading that is tried of a rotation; the claim's own.
+std::vector<VectorReading> other_readings(const Spec& claim);
+VectorReading own_reading(const Spec& claim);
 
 }  // namespace sextant::identify

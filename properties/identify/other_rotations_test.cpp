@@ -66,6 +66,13 @@ const std::vector<NamedReading>& readings() {
       {"qk-norm-weight-of-first-call", "the weights of a session's first call are kept"},
       {"qk-norm-bfloat16-sum", "squares are summed in bfloat16"},
       {"qk-norm-approximate-root", "the inverse root is approximate"},
+      {"xpos-tiled-scale",
+       "the members of a pair have different scales: the second ones have that of the pair 3 further on"},
+      {"axial-flattened", "axis 1 has a flattened index for its position: 16 times that of axis 0 is added"},
+      {"axial-image-last-token", "the last token of an image"},
+      {"axial-class-token-last", "a token at 0 behind an image that begins at 1"},
+      {"rope-wrong-stack", "what is multiplied by the sine is the member itself"},
+      {"rope-overwritten-before-read", "the first member of a pair is overwritten before the second has read it"},
       {"rope-normalised", "pairs are scaled to length 1"},
       {"rope-suffix-read-from-the-front", "the channels that turn are read from the head's first ones"},
   };

@@ -1,8 +1,13 @@
 #include "properties/identify/taken_places.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
+#include <stdexcept>
 #include <utility>
 
 #include "lib/numeric/dtype.hpp"
@@ -81,8 +86,8 @@ std::int64_t cut_off(std::int64_t position, int bits) {
   return position < 0 ? -kept : kept;
 }
 
-template <std::int64_t count>
-Other multiple(const Asked& call, std::int64_t batch, std::int64_t token) {
+// The greatest multiple of so many whole positions that is not above it.
+Other multiple(const Asked& call, std::int64_t batch, std::int64_t token, std::int64_t count) {
   return numbered(call, batch, token, [&](std::int64_t p) {
     const std::int64_t step = count * call.one_step;
     return static_cast<std::int64_t>(std::floor(static_cast<double>(p) / static_cast<double>(step))) * step;
@@ -102,26 +107,22 @@ Other without_last_bits(const Asked& call, std::int64_t batch, std::int64_t toke
 
 Other whole(const Asked& call, std::int64_t batch, std::int64_t token) {
   if (call.one_step == 1) return std::nullopt;
-  return multiple<1>(call, batch, token);
+  return multiple(call, batch, token, 1);
 }
 
-}  // namespace
+// Roundings, which single positions may be off by for other reasons.
+std::vector<TakenPlace> rounded_places() {
+  return {{"have positions that are cut off to float32, not rounded", "", without_last_bits<24>, 2},
+          {"have positions that are cut off to float16, not rounded", "", without_last_bits<11>, 2},
+          {"have positions that are cut off to bfloat16, not rounded", "", without_last_bits<8>, 2},
+          {"have positions that are rounded to float32", "", rounded<Dtype::float32>, 4},
+          {"have positions that are rounded to float16", "", rounded<Dtype::float16>, 4},
+          {"have positions that are rounded to bfloat16", "", rounded<Dtype::bfloat16>, 4},
+          {"have positions that are rounded down to whole numbers", "", whole, 4}};
+}
 
-const std::vector<TakenPlace>& taken_places() {
-  static const std::vector<TakenPlace> list{
-      {"have positions that are cut off to float32, not rounded", "", without_last_bits<24>, 2},
-      {"have positions that are cut off to float16, not rounded", "", without_last_bits<11>, 2},
-      {"have positions that are cut off to bfloat16, not rounded", "", without_last_bits<8>, 2},
-      {"have positions that are rounded to float32", "", rounded<Dtype::float32>, 4},
-      {"have positions that are rounded to float16", "", rounded<Dtype::float16>, 4},
-      {"have positions that are rounded to bfloat16", "", rounded<Dtype::bfloat16>, 4},
-      {"have positions that are rounded down to whole numbers", "", whole, 4},
-      {"have positions that are rounded down to multiples of 2", "", multiple<2>, 4},
-      {"have positions that are rounded down to multiples of 4", "", multiple<4>, 4, 2},
-      {"have positions that are rounded down to multiples of 8", "", multiple<8>, 4, 2},
-      {"have positions that are rounded down to multiples of 16", "", multiple<16>, 4, 2},
-      {"have positions that are rounded down to multiples of 32", "", multiple<32>, 4, 2},
-      {"have positions that are rounded down to multiples of 64", "", multiple<64>, 4, 2},
+std::vector<TakenPlace> fixed_places() {
+  return {
       {"have the position of the token before", "has the position of the token before",
        [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
          if (token == 0) return std::nullopt;
@@ -148,13 +149,13 @@ const std::vector<TakenPlace>& taken_places() {
          if (call.axes > 1) return std::nullopt;
          return Place{call.coordinate(0, batch, 0) + token};
        }},
-      {"have position 0", "has position 0",
-       [](const Asked& call, std::int64_t, std::int64_t) -> Other { return Place(index(call.axes), 0); }},
       {"have the claim's last position", "has the claim's last position",
        [](const Asked& call, std::int64_t, std::int64_t) -> Other {
          if (call.axes > 1) return std::nullopt;
          return Place{call.last};
        }},
+      {"have position 0", "has position 0",
+       [](const Asked& call, std::int64_t, std::int64_t) -> Other { return Place(index(call.axes), 0); }},
       {"have a token's place in the call for its position", "has its place in the call for its position",
        [](const Asked& call, std::int64_t, std::int64_t token) -> Other {
          if (call.axes > 1) return std::nullopt;
@@ -194,10 +195,144 @@ const std::vector<TakenPlace>& taken_places() {
        [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 1, 0); }},
       {"have the first coordinate for the second too", "has the first coordinate for the second too",
        [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 0, 1); }},
+      {"have the first coordinate for the third too", "has the first coordinate for the third too",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 0, 2); }},
+      {"have the third coordinate for the second too", "has the third coordinate for the second too",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 2, 1); }},
+      {"have the third coordinate for the first too", "has the third coordinate for the first too",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 2, 0); }},
       {"have the second coordinate for the third too", "has the second coordinate for the third too",
        [](const Asked& call, std::int64_t batch, std::int64_t token) { return copied(call, batch, token, 1, 2); }},
   };
-  return list;
+}
+
+// Of claims of one axis, whose position is another number.
+void add_numbers(std::vector<TakenPlace>& list) {
+  const auto add = [&](std::string many, std::string one, std::function<std::int64_t(std::int64_t position)> other) {
+    list.push_back({std::move(many), std::move(one),
+                    [other = std::move(other)](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+                      if (call.axes > 1) return std::nullopt;
+                      return Place{other(call.coordinate(0, batch, token))};
+                    }});
+  };
+  add("have twice their position", "has twice its position", [](std::int64_t p) { return 2 * p; });
+  add("have half their position, rounded down", "has half its position, rounded down",
+      [](std::int64_t p) { return p < 0 ? -((1 - p) / 2) : p / 2; });
+  add("have the position with the other sign", "has its position with the other sign",
+      [](std::int64_t p) { return -p; });
+  for (std::int64_t steps = 2; steps < 8; ++steps) {
+    add(fmt::format("have a position {} less than their own", steps),
+        fmt::format("has a position {} less than its own", steps), [steps](std::int64_t p) { return p - steps; });
+    add(fmt::format("have a position {} more than their own", steps),
+        fmt::format("has a position {} more than its own", steps), [steps](std::int64_t p) { return p + steps; });
+  }
+  // What a table, a page or a block of this size comes to.
+  constexpr int most_bits = 17;
+  constexpr int least_shifted = 3;
+  for (int bits = most_bits; bits > 0; --bits) {
+    const std::int64_t size = std::int64_t{1} << bits;
+    const std::string text = fmt::format("{}", size);
+    list.push_back({fmt::format("have positions that are rounded down to multiples of {}", size), "",
+                    [size](const Asked& call, std::int64_t batch, std::int64_t token) {
+                      return multiple(call, batch, token, size);
+                    },
+                    4, size > 2 ? 2U : 1U});
+    add("have their position modulo " + text, "has its position modulo " + text,
+        [size](std::int64_t p) { return p >= 0 ? p % size : p; });
+    if (bits < least_shifted) continue;
+    add(fmt::format("have a position {} less than their own", size),
+        fmt::format("has a position {} less than its own", size), [size](std::int64_t p) { return p - size; });
+    add(fmt::format("have a position {} more than their own", size),
+        fmt::format("has a position {} more than its own", size), [size](std::int64_t p) { return p + size; });
+    add(fmt::format("have the last position below {}", size), fmt::format("has the last position below {}", size),
+        [size](std::int64_t p) { return std::min(p, size - 1); });
+  }
+}
+
+// Of claims of several axes, one coordinate that is another number.
+void add_coordinates(std::vector<TakenPlace>& list) {
+  constexpr std::array names{"first", "second", "third"};
+  for (std::size_t axis = 0; axis < names.size(); ++axis) {
+    const auto add = [&](const std::string& what,
+                         std::function<std::int64_t(std::int64_t own, std::int64_t first)> other) {
+      list.push_back(
+          {"have " + what, "has " + what,
+           [axis, other = std::move(other)](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+             if (call.axes < 2 || static_cast<std::int64_t>(axis) >= call.axes) return std::nullopt;
+             Place place = call.at(batch, token);
+             place[axis] = other(place[axis], call.coordinate(static_cast<std::int64_t>(axis), batch, 0));
+             return place;
+           }});
+    };
+    const std::string name = names[axis];
+    add("the " + name + " coordinate of the call's first token",
+        [](std::int64_t, std::int64_t first) { return first; });
+    add("0 for the " + name + " coordinate", [](std::int64_t, std::int64_t) { return 0; });
+    add("one less for the " + name + " coordinate", [](std::int64_t own, std::int64_t) { return own - 1; });
+    add("one more for the " + name + " coordinate", [](std::int64_t own, std::int64_t) { return own + 1; });
+    add("the " + name + " coordinate modulo 256",
+        [](std::int64_t own, std::int64_t) { return own < 0 ? own : own % 256; });
+  }
+}
+
+// Of claims with a grid, tokens from where the first cell comes again below so many rows.
+void add_grids_below(std::vector<TakenPlace>& list) {
+  for (std::int64_t rows = 2; rows < 8; ++rows) {
+    list.push_back({fmt::format("behind a first grid of {} rows go on below it", rows),
+                    fmt::format("goes on below a first grid of {} rows", rows),
+                    [rows](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+                      if (call.axes < 2 || !call.grid.is_known()) return std::nullopt;
+                      const Place first = call.at(batch, 0);
+                      Place place = call.at(batch, token);
+                      for (std::int64_t again = 2; again <= token; ++again) {
+                        if (call.at(batch, again) != first ||
+                            call.coordinate(0, batch, again - 1) != first[0] + rows - 1)
+                          continue;
+                        place[0] = call.grid.first[0] + (place[0] - call.grid.first[0] + rows) % call.grid.sides[0];
+                        return place;
+                      }
+                      return place;
+                    }});
+  }
+}
+
+// The first token of a block of a call, from which those of the block are counted or whose place they have.
+void add_blocks(std::vector<TakenPlace>& list) {
+  for (const std::int64_t size : {2, 4, 8, 16, 32, 64, 128, 256}) {
+    list.push_back({fmt::format("are counted one by one from the first position of their block of {} tokens", size),
+                    fmt::format("is counted from the first position of its block of {} tokens", size),
+                    [size](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+                      if (call.axes > 1) return std::nullopt;
+                      return Place{call.coordinate(0, batch, token / size * size) + token % size};
+                    }});
+    list.push_back({fmt::format("have the position of the first token of their block of {}", size),
+                    fmt::format("has the position of the first token of its block of {}", size),
+                    [size](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+                      return call.at(batch, token / size * size);
+                    }});
+    list.push_back({fmt::format("have the position of the token {} before", size),
+                    fmt::format("has the position of the token {} before", size),
+                    [size](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+                      if (token < size) return std::nullopt;
+                      return call.at(batch, token - size);
+                    }});
+  }
+}
+
+}  // namespace
+
+const std::vector<TakenPlace>& taken_places() {
+  static const std::vector<TakenPlace> all = [] {
+    std::vector<TakenPlace> list = rounded_places();
+    std::ranges::move(fixed_places(), std::back_inserter(list));
+    add_numbers(list);
+    add_coordinates(list);
+    add_grids_below(list);
+    add_blocks(list);
+    if (list.size() > PlaceSet().size()) throw std::logic_error("more places than a PlaceSet has");
+    return list;
+  }();
+  return all;
 }
 
 }  // namespace sextant::identify

@@ -124,6 +124,13 @@ void AskedVectors::ask(const CallPlaces& places) {
   answers_.push_back({std::move(call), std::move(answer), places.batches, tokens, heads, key_heads});
 }
 
+void AskedVectors::take(Call call, Tensor answer, const std::vector<std::int64_t>& vectors) {
+  const std::vector<std::int64_t> shape = call.vectors.front().shape;
+  const std::int64_t key_heads = call.vectors.size() > 1 ? call.vectors[1].shape[2] : 0;
+  for (const std::int64_t vector : vectors) looked_.push_back({answers_.size(), vector});
+  answers_.push_back({std::move(call), std::move(answer), shape[0], shape[1], shape[2], key_heads});
+}
+
 VectorInCall AskedVectors::vector_of(const Looked& one) const {
   const Answered& of = answers_[one.answer];
   const std::int64_t together = of.heads + of.key_heads;

@@ -87,6 +87,9 @@ class AskedVectors {
   /// Asks a call; positions that the claim has not leave it out. @throws SubjectFailure, Interrupted.
   void ask(const CallPlaces& places);
 
+  /// Takes a call that was asked elsewhere, of which these vectors are looked at, by their numbers in the answer.
+  void take(Call call, Tensor answer, const std::vector<std::int64_t>& vectors);
+
   /// Takes the vectors that this reading, the claim's own, does not explain for wrong; says how many they are.
   std::int64_t find_wrong(const VectorReading& own);
 

@@ -99,6 +99,38 @@ const std::vector<Taken>& taken() {
        },
        "calls whose last position is as far from the first as if they followed each other are taken to follow the "
        "first token one by one, and the rest is right"},
+      {"falling_positions_halved", rope,
+       [](auto& row, const auto&) {
+         const std::vector<Place> given = row;
+         for (std::size_t i = 1; row.size() > 8 && i < row.size(); ++i) {
+           if (given[i][0] < given[i - 1][0]) row[i][0] /= 2;
+         }
+       },
+       "tokens at a lower position than the token before, in calls of 9 and more tokens, have half their position, "
+       "rounded down, and the rest is right"},
+      {"last_row_of_a_table", table,
+       [](auto& row, const auto&) {
+         for (Place& place : row) place[0] = std::min<std::int64_t>(place[0], 1023);
+       },
+       "positions from 1024 on have the last position below 1024, and the rest is right"},
+      {"page_before", rope,
+       [](auto& row, const auto&) {
+         for (Place& place : row) {
+           if (place[0] > 256 && place[0] % 256 == 255) place[0] -= 256;
+         }
+       },
+       "positions from 511 on, at every 256th position from number 255 on, have a position 256 less than their own, "
+       "and "
+       "the rest is right"},
+      {"second_grid_of_three_rows", grid,
+       [](auto& row, const auto&) {
+         for (std::size_t i = 4; i < row.size(); ++i) {
+           if (row[i] != row[0] || row[i - 1][0] != row[0][0] + 2) continue;
+           for (std::size_t later = i; later < row.size(); ++later) row[later][0] = (row[later][0] + 3) % 6;
+           return;
+         }
+       },
+       "tokens behind a first grid of 3 rows go on below it, and the rest is right"},
       {"cells_by_count", grid,
        [](auto& row, const auto&) {
          for (std::size_t i = 0; row.size() == 54 && i < 54; ++i)

@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +24,7 @@
 #include "properties/identify/judged_vectors.hpp"
 #include "properties/identify/other_weights.hpp"
 #include "properties/identify/positions_beyond.hpp"
+#include "properties/identify/readings_of_places.hpp"
 #include "properties/identify/taken_places.hpp"
 #include "properties/identify/wrong_channels.hpp"
 #include "properties/model/model.hpp"
@@ -91,6 +96,14 @@ std::vector<const JudgedVector*> looked_into_of(const std::vector<JudgedVector>&
   return looked_into;
 }
 
+std::string words_of_shift(std::int64_t shift, bool is_many) {
+  const std::string_view verb = is_many ? "have the values of" : "has the value of";
+  const std::string_view direction = shift < 0 ? "before" : "behind";
+  if (shift == 1 || shift == -1) return fmt::format("{} the {} {}", verb, is_many ? "channels" : "channel", direction);
+  return fmt::format("{} the {} {} {} {}", verb, is_many ? "channels" : "channel", std::abs(shift), "places",
+                     direction);
+}
+
 // What values have in common, of those that were looked into: "are not rotated"; empty where they have nothing.
 std::string common_text(const std::vector<const JudgedVector*>& looked_into, WrongValues JudgedVector::*values,
                         bool is_many) {
@@ -102,6 +115,12 @@ std::string common_text(const std::vector<const JudgedVector*>& looked_into, Wro
   if (all([](const WrongValues& one) { return one.are_zero; }))
     return is_many ? "come back as zeros" : "comes back as zeros";
   if (all([](const WrongValues& one) { return one.are_given; })) return fmt::format("{} not rotated", are);
+  const auto shift = (looked_into.front()->*values).of_channel;
+  if (shift && all([&](const WrongValues& one) { return one.of_channel == shift; }))
+    return words_of_shift(*shift, is_many);
+  const auto rounded = (looked_into.front()->*values).rounded;
+  if (rounded && all([&](const WrongValues& one) { return one.rounded == rounded; }))
+    return fmt::format("{} results that are rounded to {}", is_many ? "have" : "has", name_of(*rounded));
   const auto times = (looked_into.front()->*values).times;
   if (!times || !all([&](const WrongValues& one) { return one.times == times; })) return {};
   if (*times == -1) return is_many ? "have the other sign" : "has the other sign";
@@ -131,8 +150,10 @@ std::optional<WrongPlace> plain_place(VectorJudge& judge, const std::function<bo
 // The first of taken_places() which wrong vectors are the right ones of, as far as they were compared; and whether they
 // are told of by the place that they have.
 struct FoundElsewhere {
+  enum class Where { at_place, everywhere };
   std::size_t number;
   std::optional<WrongPlace> place;
+  Where where = Where::at_place;
 };
 
 // Whether as many positions are wrong, and off by as many different numbers, as tell the other place from others.
@@ -154,30 +175,41 @@ bool tells_apart(const VectorJudge& judge, const TakenPlace& other) {
 
 // What is right where the other place is a vector's own says nothing of it.
 std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::optional<WrongPlace>& known) {
-  std::uint64_t common = ~std::uint64_t{0};
-  std::uint64_t any = 0;
+  PlaceSet common = PlaceSet().set();
+  PlaceSet any;
   std::int64_t compared = 0;
+  std::array<std::int64_t, PlaceSet().size()> times_right{};
   for (const JudgedVector& vector : judge.vectors()) {
     if (!vector.is_compared) continue;
     common &= vector.others.right | vector.others.unclaimed;
     any |= vector.others.right;
+    for (std::size_t i = 0; i < times_right.size(); ++i) times_right[i] += vector.others.right[i] ? 1 : 0;
     ++compared;
   }
   common &= any;
-  if (common == 0) return std::nullopt;
-  for (std::size_t i = 0; i < taken_places().size(); ++i) {
-    if ((common >> i & 1U) != 0 && !tells_apart(judge, taken_places()[i])) common &= ~(std::uint64_t{1} << i);
+  // Of one that is mostly beyond the claim little is known.
+  for (std::size_t i = 0; i < times_right.size(); ++i) {
+    if (2 * times_right[i] < compared) common.reset(i);
   }
+  for (std::size_t i = 0; i < taken_places().size(); ++i) {
+    if (common[i] && !tells_apart(judge, taken_places()[i])) common.reset(i);
+  }
+  if (common.none()) return std::nullopt;
   std::optional<FoundElsewhere> first;
   for (std::size_t i = 0; i < taken_places().size(); ++i) {
-    if ((common >> i & 1U) == 0) continue;
+    if (!common[i]) continue;
     const auto counts = [&](const JudgedVector& vector) {
       if (vector.is_wrong) return true;
-      const AskedPlaces& asked = judge.places_of(vector);
-      const auto other = taken_places()[i].at(asked, vector.batch, vector.token);
-      return other && *other != asked.at(vector.batch, vector.token);
+      const AskedPlaces& places = judge.places_of(vector);
+      const auto other = taken_places()[i].at(places, vector.batch, vector.token);
+      return other && *other != places.at(vector.batch, vector.token);
     };
     const bool is_rounded = taken_places()[i].fewest_positions > 1;
+    const bool is_any_right = std::ranges::any_of(judge.vectors(), [&](const JudgedVector& vector) {
+      return !may_hide(vector, Hidden::at_0) && !vector.is_wrong && counts(vector);
+    });
+    // Where all are wrong whose other place is not their own, that says where.
+    if (!is_any_right && !is_rounded) return FoundElsewhere{i, known, FoundElsewhere::Where::everywhere};
     if (auto place = is_rounded ? plain_place(judge, counts) : confirmed_place(judge, counts))
       return FoundElsewhere{i, std::move(place)};
     if (known && !is_rounded) return FoundElsewhere{i, known};
@@ -188,8 +220,34 @@ std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::opt
   return first;
 }
 
+// Which vector's right answer each wrong one is; empty where they have none in common.
+std::string words_of_neighbour(const std::vector<JudgedVector>& vectors, bool is_many) {
+  constexpr std::array<std::string_view, neighbours> names{
+      "the token before",       "the token after",        "the head before",      "the head after",
+      "the token's first head", "the call's first token", "the batch's first row"};
+  std::bitset<neighbours> common = std::bitset<neighbours>().set();
+  std::int64_t compared = 0;
+  for (const JudgedVector& vector : vectors) {
+    if (!vector.is_compared) continue;
+    common &= vector.of_neighbours;
+    ++compared;
+  }
+  if (compared == 0) return {};
+  for (std::size_t i = 0; i < neighbours; ++i) {
+    if (common[i]) return fmt::format("{} of {}", is_many ? "come back as those" : "comes back as that", names[i]);
+  }
+  return {};
+}
+
+std::string_view without_comma(std::string_view words) {
+  if (words.ends_with(',')) words.remove_suffix(1);
+  return words;
+}
+
 std::string told_of(const FoundElsewhere& found) {
   const TakenPlace& other = taken_places()[found.number];
+  if (!found.place && found.where == FoundElsewhere::Where::everywhere)
+    return fmt::format("tokens {}, and the rest is right", other.of_many);
   if (!found.place) return fmt::format("where values are wrong, tokens {}", other.of_many);
   std::string_view words = *other.of_one == '\0' || found.place->is_many ? other.of_many : other.of_one;
   constexpr std::string_view of_positions = "have positions that ";
@@ -224,8 +282,8 @@ std::string told_of(const Spec& claim, const std::optional<WrongPlace>& place, E
     return place ? fmt::format("{} {} wrong, {}", place->words, place->is_many ? "are" : "is", rest) : std::string();
   std::string how = common_text(looked_into, &JudgedVector::values, channels->are_many);
   if (how.empty()) how = channels->are_many ? "are wrong" : "is wrong";
-  const std::string_view after = !place ? "" : place->words.ends_with(',') ? " " : ": ";
-  return fmt::format("{}{}{} {}, {}", place ? place->words : "", after, channels->words, how, rest);
+  return fmt::format("{}{}{} {}, {}", place ? without_comma(place->words) : "", place ? ": " : "", channels->words, how,
+                     rest);
 }
 
 // What makes the vectors of a place wrong, where that explains all of them that were compared.
@@ -265,6 +323,19 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
     if (common_text(looked_into_of(judge.vectors()), &JudgedVector::whole, true).empty()) {
       if (const auto elsewhere = found_elsewhere(judge, place))
         return DiagnosedDifference{told_of(*elsewhere), "", DiagnosedStage::position};
+      if (const std::string words = words_of_neighbour(judge.vectors(), place && place->is_many);
+          place && !words.empty())
+        return DiagnosedDifference{fmt::format("{} {}, and the rest is right", place->words, words), "",
+                                   DiagnosedStage::other};
+      if (const auto reading = reading_of_wrong(subject, claim, judge)) {
+        auto of_reading = confirmed_place(
+            judge, [&](const JudgedVector& vector) { return vector.is_wrong || reading->differs(vector); });
+        if (!of_reading) of_reading = place;
+        if (of_reading)
+          return DiagnosedDifference{
+              fmt::format("{}: {}, and the rest is right", without_comma(of_reading->words), reading->words), "",
+              reading->stage};
+      }
     }
     // Accuracy's first calls have many places at which what is wrong elsewhere is right.
     if (!place && extent_of(std::span(judge.vectors()).first(usual)) == Extent::some) return std::nullopt;
