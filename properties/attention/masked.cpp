@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include "properties/attention/steps.hpp"
 #include "properties/catalogue.hpp"
@@ -60,9 +62,16 @@ AttentionCase poisoned(const Attention& encoding, AttentionCase request, const P
 // Of each query: whether it sees the poison, and whether it must show it. Rows of padding are neither.
 enum class Duty { none, unchanged, shown };
 
-template <class DutyOf>
+// What changes a row that does not see what was changed, as far as the new value tells.
+constexpr std::string_view masked_key =
+    "as where it has a weight, or where a mask is added to its score, which stays NaN";
+constexpr std::string_view masked_value =
+    "as where it has a weight, or where a weight of 0 multiplies it, and 0 times that is NaN";
+constexpr std::string_view has_a_weight = "as where it has a weight";
+
+template <class DutyOf, class Cause>
 Judgement judge_rows(const Attention& encoding, const AttentionCase& request, const Tensor& clean, const Tensor& after,
-                     const DutyOf& duty_of) {
+                     const DutyOf& duty_of, const Cause& cause) {
   Judgement judgement;
   const std::int64_t queries = request.queries();
   for (std::int64_t row = 0; row < request.batch * encoding.num_heads * queries; ++row) {
@@ -82,8 +91,8 @@ Judgement judge_rows(const Attention& encoding, const AttentionCase& request, co
                           : duty == Duty::shown
                               ? std::optional(fmt::format("{}: {}, though a key that it sees is NaN", place(),
                                                           value_text(clean.dtype, is)))
-                              : std::optional(fmt::format("{}: {} became {}", place(), value_text(clean.dtype, was),
-                                                          value_text(clean.dtype, is))),
+                              : std::optional(fmt::format("{}: {} became {}, {}", place(), value_text(clean.dtype, was),
+                                                          value_text(clean.dtype, is), cause(batch, head, is))),
                           [&] { return place() + ": as it was"; });
     }
   }
@@ -143,13 +152,23 @@ Judgement judge_masked(Session& session, const Spec& spec, const Attention& enco
   const PlaceOfKey at = place_of(encoding, clean, asked);
   const Tensor before = attend(session, spec, clean);
   const Tensor after = attend(session, spec, poisoned(encoding, clean, at, poison));
-  return judge_rows(encoding, clean, before, after, [&](std::int64_t batch, std::int64_t head, std::int64_t query) {
+  const auto duty_of = [&](std::int64_t batch, std::int64_t head, std::int64_t query) {
     const bool is_of_group = batch == at.batch && kv_head(encoding, head) == at.kv;
     if (!is_of_group || !clean.seen_by(encoding, batch, query).contains(at.token)) return Duty::unchanged;
     // An infinite key may have the score minus infinity, and then no weight.
     const bool shows = !(poison.in == Poison::In::key && !std::isnan(poison.value));
     return shows && std::abs(query - at.token) <= surely_weighted ? Duty::shown : Duty::none;
-  });
+  };
+  const auto cause = [&](std::int64_t batch, std::int64_t head, double is) {
+    const bool is_key = poison.in == Poison::In::key;
+    const std::string what =
+        fmt::format("though it does not see {} {}, which is {}", is_key ? "key" : "value", at.token, poison.value);
+    if (batch != at.batch) return fmt::format("{}, of batch row {}", what, at.batch);
+    if (kv_head(encoding, head) != at.kv) return fmt::format("{}, of key head {}", what, at.kv);
+    if (!std::isnan(is)) return fmt::format("{}: {}", what, has_a_weight);
+    return fmt::format("{}: {}", what, is_key ? masked_key : masked_value);
+  };
+  return judge_rows(encoding, clean, before, after, duty_of, cause);
 }
 
 Judgement judge_padded(Session& session, const Spec& spec, const Attention& encoding, const Step& asked) {
@@ -157,8 +176,13 @@ Judgement judge_padded(Session& session, const Spec& spec, const Attention& enco
   const Tensor before = attend(session, spec, clean);
   const double padding = asked.fill % 2 == 0 ? infinity : std::numeric_limits<double>::quiet_NaN();
   const Tensor after = attend(session, spec, padded_case_of(spec, asked, padding));
-  return judge_rows(encoding, clean, before, after, [&](std::int64_t batch, std::int64_t, std::int64_t query) {
+  const auto duty_of = [&](std::int64_t batch, std::int64_t, std::int64_t query) {
     return clean.seen_by(encoding, batch, query).count() > 0 ? Duty::unchanged : Duty::none;
+  };
+  return judge_rows(encoding, clean, before, after, duty_of, [&](std::int64_t, std::int64_t, double is) {
+    const std::string what = fmt::format("where padding is {}", padding);
+    return std::isnan(is) ? fmt::format("{}: {}, or {}", what, masked_key, masked_value)
+                          : fmt::format("{}: {}", what, has_a_weight);
   });
 }
 

@@ -1,4 +1,3 @@
-// Over 400 lines: one comparison, and what it needs of a claim with one thing changed: its biases, turns and answers.
 #include "properties/identify/attention_answers.hpp"
 
 #include <fmt/format.h>
@@ -7,21 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <memory>
+#include <limits>
 #include <set>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/asked_attention.hpp"
+#include "properties/identify/fitted_scores.hpp"
 #include "properties/identify/other_attention.hpp"
 #include "properties/identify/other_query_scales.hpp"
-#include "properties/identify/plain_scores.hpp"
-#include "properties/model/attention_budget.hpp"
-#include "properties/model/attention_oracle.hpp"
-#include "properties/model/attention_quick.hpp"
-#include "properties/model/family.hpp"
+#include "properties/identify/taken_rows.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
@@ -33,6 +28,10 @@ constexpr std::int64_t long_call = 165;
 constexpr std::int64_t most_heads_of_long = 2;
 // Times as far apart as usual scores: e^s of some is beyond float32, whose range ends at e^89.
 constexpr double large_scores = 256;
+// Each query's greatest score leaves little weight for others.
+constexpr double sharp_scores = 8;
+// Values are beyond float16's range, which ends at 65504.
+constexpr double great_values = 0x1p20;
 
 // Numbers that every dtype holds, of no order: multiples of 1/64 in [-1, 1), by a linear congruence (Knuth's MMIX).
 class Numbers {
@@ -44,237 +43,6 @@ class Numbers {
 
  private:
   std::uint64_t state_ = 7;
-};
-
-// An ordinary call, whose scores are about 1 apart so that every key counts, and whose positions are no places.
-AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch) {
-  const auto& encoding = *held<Attention>(claim);
-  const gen::PositionRange range = model_of(claim)->range();
-  AttentionCase request =
-      attention_case(claim, {.position = range.first, .tokens = tokens, .batch = batch, .heads = 1, .fill = 3});
-  Numbers numbers;
-  // Products of D numbers of variance 1/3 have variance D/9.
-  const double apart = score_scale(encoding) * std::sqrt(static_cast<double>(encoding.head_dim)) / 3;
-  // A softcap is seen in scores about as large.
-  const double wanted = std::clamp(encoding.logit_softcap.value_or(1), 1.0, 4.0);
-  const double size = std::exp2(std::floor(std::log2(wanted / apart) / 2));
-  for (Tensor* tensor : {&request.q, &request.k, &request.v}) {
-    const double times = tensor == &request.v ? 1 : size;
-    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, times * numbers.next());
-  }
-  const std::int64_t width = range.last - range.first;
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    const std::int64_t token = i % tokens;
-    const std::int64_t line = i / tokens;  // axis and row
-    const std::int64_t step = 1 + line / batch;
-    const std::int64_t at = 5 + 37 * line + step * (token + token / 2 + token / 4);
-    request.positions[static_cast<std::size_t>(i)] = range.first + at % width;
-  }
-  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
-    std::sort(row, row + tokens);
-  return request;
-}
-
-// A bias that is another one's by a rule.
-class OtherBias final : public ScoreBiasOracle {
- public:
-  OtherBias(ScoreBiasOracle& own, const OtherAttention& other) : own_(own), other_(other) {}
-
-  ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) override {
-    const QuickScoreTerm term = quickly(place, weight);
-    return {reference::Enclosure(static_cast<double>(term.value), precision), term.roundings};
-  }
-  QuickScoreTerm quickly(const BiasPlace& place, const Tensor* weight) override {
-    return other_.bias(own_, place, weight);
-  }
-
- private:
-  ScoreBiasOracle& own_;
-  const OtherAttention& other_;
-};
-
-// Vectors are turned by other places, and keys by another rule.
-class OtherTurning final : public TurningOracle {
- public:
-  OtherTurning(TurningOracle& own, TurningOracle* of_keys, const OtherAttention& other)
-      : TurningOracle(own.head()), own_(own), of_keys_(of_keys), other_(other) {}
-
-  Role role() const override { return own_.role(); }
-  std::int64_t coordinate(const VectorPlace& place, std::int64_t pair) const override {
-    return of(place).coordinate(at(place), pair);
-  }
-  TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
-                    reference::Precision precision) override {
-    return of(place).turned(at(place), pair, x, precision);
-  }
-  PairBounds bounds(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
-                    reference::Precision precision) override {
-    return of(place).bounds(at(place), pair, x, precision);
-  }
-  bool is_representable(const VectorPlace& place, std::int64_t pair, double length) override {
-    return of(place).is_representable(at(place), pair, length);
-  }
-  long double stretch(const VectorPlace& place, std::int64_t pair) override {
-    return of(place).stretch(at(place), pair);
-  }
-  double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
-    return of(place).least_bound(at(place), pair, length);
-  }
-  double least_evaluation(const VectorPlace& place, std::int64_t pair, double length) override {
-    return of(place).least_evaluation(at(place), pair, length);
-  }
-  void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
-    of(place).turn_quickly(at(place), turns);
-  }
-
- private:
-  TurningOracle& of(const VectorPlace& place) const {
-    return of_keys_ != nullptr && place.role == Role::key ? *of_keys_ : own_;
-  }
-  VectorPlace at(const VectorPlace& place) const { return other_.place ? other_.place(place) : place; }
-
-  TurningOracle& own_;
-  TurningOracle* of_keys_;
-  const OtherAttention& other_;
-};
-
-// The rows of one answer, each held against right values.
-class AskedCase {
- public:
-  AskedCase(Session& session, const Spec& claim, AttentionCase request)
-      : claim_(claim), request_(std::move(request)), answer_(attend(session, claim, request_)) {
-    const auto& encoding = *held<Attention>(claim);
-    const std::int64_t heads =
-        request_.tokens > short_call ? std::min(most_heads_of_long, encoding.num_heads) : encoding.num_heads;
-    for (std::int64_t batch = 0; batch < request_.batch; ++batch) {
-      for (std::int64_t head = 0; head < heads; ++head) {
-        for (std::int64_t token = 0; token < request_.queries(); ++token) {
-          if (request_.seen_by(encoding, batch, token).count() > 0) places_.push_back({batch, head, token});
-        }
-      }
-    }
-  }
-
-  const AttentionCase& request() const { return request_; }
-  const std::vector<AttentionPlaceOfHead>& places() const { return places_; }
-
-  std::vector<AttentionPlaceOfHead> wrong() const {
-    std::vector<AttentionPlaceOfHead> list;
-    each({}, places_, [&](const AttentionPlaceOfHead& place, bool is_right) {
-      if (!is_right) list.push_back(place);
-      return true;
-    });
-    return list;
-  }
-
-  // How far the places' answers are off together, where each is within its bounds.
-  std::optional<double> off_of(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places) const {
-    bool all = true;
-    double off = 0;
-    each(
-        other, places, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; }, std::nullopt, off);
-    return all ? std::optional(off) : std::nullopt;
-  }
-
-  double off_of_claim(const std::vector<AttentionPlaceOfHead>& places) const {
-    double off = 0;
-    each(
-        {}, places, [](const AttentionPlaceOfHead&, bool) { return true; }, std::nullopt, off);
-    return off;
-  }
-
-  bool has_infinities() const {
-    for (std::int64_t i = 0; i < answer_.elements(); ++i) {
-      if (!std::isfinite(answer_.at(i))) return true;
-    }
-    return false;
-  }
-
-  // Whether values are of a narrower format, and as near to the right ones as its rounding leaves them.
-  bool is_rounded_to(Dtype format) const {
-    if (format_of(format).precision >= format_of(claim_.dtype).precision) return false;
-    for (std::int64_t i = 0; i < answer_.elements(); ++i) {
-      if (round_to(format, answer_.at(i)) != answer_.at(i)) return false;
-    }
-    bool all = true;
-    each(
-        {}, places_, [&](const AttentionPlaceOfHead&, bool is_right) { return all = is_right; }, format);
-    return all;
-  }
-
- private:
-  template <class Take>
-  void each(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places, const Take& take,
-            std::optional<Dtype> rounded = std::nullopt) const {
-    double ignored = 0;
-    each(other, places, take, rounded, ignored);
-  }
-
-  // `sum_of_off` gains how far the rows that are taken are off.
-  template <class Take>
-  void each(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places, const Take& take,
-            std::optional<Dtype> rounded, double& sum_of_off) const {
-    Spec spec = claim_;
-    AttentionCase request = request_;
-    if (other.change) other.change(spec, request);
-    const AttentionOracle oracle(spec);
-    const auto position = position_model(spec, *held<Attention>(spec));
-    const auto own_turning = position ? position->turning() : nullptr;
-    std::unique_ptr<TurningOracle> turning_of_keys;
-    if (other.of_keys) {
-      Spec of_keys = spec;
-      other.of_keys(of_keys);
-      turning_of_keys = position_model(of_keys, *held<Attention>(of_keys))->turning();
-    }
-    std::unique_ptr<TurningOracle> changed_turning;
-    if (own_turning && (other.place || turning_of_keys))
-      changed_turning = std::make_unique<OtherTurning>(*own_turning, turning_of_keys.get(), other);
-    TurningOracle* turning = changed_turning ? changed_turning.get() : own_turning.get();
-    const auto own = position ? position->score_bias() : nullptr;
-    std::unique_ptr<ScoreBiasOracle> changed;
-    if (other.bias) {
-      if (!own) return;
-      changed = std::make_unique<OtherBias>(*own, other);
-    }
-    ScoreBiasOracle* bias = changed ? changed.get() : own.get();
-    const auto compare = [&](const AttentionPlaceOfHead& place, const QuickAttentionRow& row) {
-      bool is_right = true;
-      const AttentionArithmetic arithmetic(spec);
-      const std::int64_t width = request.q.shape[3];
-      const std::int64_t first =
-          ((place.batch * request.q.shape[1] + place.head) * request.queries() + place.token) * width;
-      for (std::int64_t c = 0; c < width; ++c) {
-        const auto at = static_cast<std::size_t>(c);
-        const auto value = static_cast<double>(row.value[at]);
-        double bound = value_bound(arithmetic, row.bounds[at], std::fabs(value)) + row.errors[at];
-        if (rounded) bound += ulp(*rounded, std::fabs(value) + bound) / 2;
-        const double off = std::fabs(answer_.at(first + c) - value);
-        sum_of_off += off;
-        is_right = is_right && off <= bound;
-      }
-      return is_right;
-    };
-    // What a query has that sees no key under another mask is its implementation's own affair.
-    const auto sees_keys = [&](const AttentionPlaceOfHead& place) {
-      return request.seen_by(*held<Attention>(spec), place.batch, place.token).count() > 0;
-    };
-    if (other.weights != ScoresToWeights::softmax) {
-      PlainScores plain(spec, request, turning, bias);
-      for (const AttentionPlaceOfHead& place : places) {
-        if (!take(place, !sees_keys(place) || compare(place, plain.row(place, other)))) return;
-      }
-      return;
-    }
-    const auto quick = quick_attention(spec, request, turning, bias);
-    for (const AttentionPlaceOfHead& place : places) {
-      if (!take(place, !sees_keys(place) || compare(place, quick->row(place)))) return;
-    }
-  }
-
-  const Spec& claim_;
-  AttentionCase request_;
-  Tensor answer_;
-  std::vector<AttentionPlaceOfHead> places_;  // that see a key
 };
 
 // "head 3", where answers are wrong in some heads and in no others; likewise of batch rows.
@@ -311,24 +79,7 @@ std::optional<std::int64_t> first_wrong_token(const std::vector<AttentionPlaceOf
   return first;
 }
 
-// That which every place meets. Bounds of 16 bits admit much that is no answer: it is also several times nearer than
-// the claim's, and of those that are, the nearest, or an earlier one that is about as near.
-const OtherAttention* explaining(const AskedCase& asked, const std::vector<OtherAttention>& others,
-                                 const std::vector<AttentionPlaceOfHead>& places) {
-  constexpr double nearer_than_claim = 8;
-  constexpr double nearer = 1.25;
-  double least = asked.off_of_claim(places) / nearer_than_claim * nearer;
-  const OtherAttention* found = nullptr;
-  for (const OtherAttention& other : others) {
-    const auto off = asked.off_of(other, places);
-    if (!off || *off * nearer > least) continue;
-    least = *off;
-    found = &other;
-  }
-  return found;
-}
-
-enum class AskedAs { usual, lengthy, large, padded, step, padded_step, far, near_and_far, scaled };
+enum class AskedAs { usual, lengthy, sharp, large, great, blank, padded, step, padded_step, far, near_and_far, scaled };
 
 // Positions of three rows about the length from which on a claim's frequencies change. The first reaches half as far
 // again, or half as far, so that it is told from a length below.
@@ -365,6 +116,21 @@ void reach_scales(AttentionCase& request, const QueryScale& scale, std::int64_t 
   }
 }
 
+void multiply(Tensor& tensor, double by) {
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, by * tensor.at(i));
+}
+
+// Zeros in the place of every other vector of [batch, heads, tokens, width].
+void blank_every_other(Tensor& q) {
+  for (std::int64_t i = 0; i < q.elements(); ++i) {
+    if (i / q.shape[3] % q.shape[2] % 2 == 1) q.set(i, 0);
+  }
+}
+
+std::int64_t heads_of(AskedAs call) {
+  return call == AskedAs::lengthy ? most_heads_of_long : std::numeric_limits<std::int64_t>::max();
+}
+
 // Of calls of one kind whose answers alone are wrong, for the end of words that do not name them.
 std::string condition_of(AskedAs call, const std::string& words) {
   const auto names = [&](std::string_view kind) { return words.find(kind) != std::string::npos; };
@@ -381,6 +147,9 @@ std::string words_of_calls(AskedAs call) {
   switch (call) {
     case AskedAs::usual:
     case AskedAs::lengthy: return "";
+    case AskedAs::great: return "values are wrong where values of keys are large, and right where they are about 1";
+    case AskedAs::blank: return "values are wrong where a query is zeros, and right elsewhere";
+    case AskedAs::sharp:
     case AskedAs::large: return "values are wrong where scores are large, and right where they are about 1";
     case AskedAs::padded: return "values are wrong in calls with padding, and right in those without";
     case AskedAs::step:
@@ -393,7 +162,59 @@ std::string words_of_calls(AskedAs call) {
   return "";
 }
 
-AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs call) {
+bool is_blank(const AskedCase& asked, const AttentionPlaceOfHead& at) {
+  const Tensor& q = asked.request().q;
+  const std::int64_t width = q.shape[3];
+  const std::int64_t first = ((at.batch * q.shape[1] + at.head) * q.shape[2] + at.token) * width;
+  for (std::int64_t c = 0; c < width; ++c) {
+    if (q.at(first + c) != 0) return false;
+  }
+  return true;
+}
+
+// Of a call of which every other query is zeros.
+std::string words_of_blank(const AskedCase& asked, const std::vector<AttentionPlaceOfHead>& wrong) {
+  const auto is_zeros = [&](const AttentionPlaceOfHead& at) {
+    return std::ranges::all_of(asked.answer(at), [](double value) { return value == 0; });
+  };
+  const bool are_all_blank = std::ranges::all_of(wrong, [&](const auto& at) { return is_blank(asked, at); });
+  const auto blanks = std::ranges::count_if(asked.places(), [&](const auto& at) { return is_blank(asked, at); });
+  if (!are_all_blank || blanks != std::ssize(wrong)) return {};
+  return std::ranges::all_of(wrong, is_zeros) ? "queries of zeros come back as zeros, and the rest is right"
+                                              : words_of_calls(AskedAs::blank);
+}
+
+// A step so far in its sequence that indices are beyond the length from which queries are scaled, at three times their
+// positions; the claim may not reach so far.
+std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale) {
+  const std::int64_t unit = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
+  constexpr std::int64_t queries = 3;
+  const std::int64_t tokens = unit + queries + 2;
+  if (tokens > longest_cache || 3 * tokens >= model_of(claim)->range().last) return std::nullopt;
+  AttentionCase request = ordinary_case(claim, tokens, 1);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
+    request.positions[static_cast<std::size_t>(i)] = 3 * i;
+  return last_of(request, queries);
+}
+
+// Where that explains a step far in its sequence.
+std::optional<Fault> scales_by_index(Session& session, const Spec& claim) {
+  const auto& scale = held<Attention>(claim)->query_scale;
+  if (!scale) return std::nullopt;
+  auto request = far_step(claim, *scale);
+  if (!request) return std::nullopt;
+  try {
+    const AskedCase asked(session, claim, std::move(*request), most_heads_of_long);
+    const std::vector<OtherAttention> others{scaled_by_index(*scale)};
+    if (asked.wrong().empty() || explaining(asked, others, asked.places()) == nullptr) return std::nullopt;
+    return Fault(others.front().words, DiagnosedStage::position);
+  } catch (const SubjectFailure&) {
+    // It has no steps.
+    return std::nullopt;
+  }
+}
+
+AttentionAnswers held_against(Session& session, const AskedCase& asked, const Spec& claim, AskedAs call) {
   const std::vector<AttentionPlaceOfHead> wrong = asked.wrong();
   if (wrong.empty()) return {};
   AttentionAnswers told{
@@ -410,7 +231,14 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
     told.fault.emplace(fmt::format("results are rounded to {}", name_of(format)), DiagnosedStage::rounding);
     return told;
   }
-  const std::vector<OtherAttention> others = other_attention(claim, asked.request());
+  std::vector<OtherAttention> others = other_attention(claim, asked.request());
+  if (const auto limit = asked.often_greatest())
+    others.push_back({.words = fmt::format("results are limited to {:.9g}", *limit),
+                      .result = [limit = *limit](double value) { return std::clamp(value, -limit, limit); }});
+  if (call == AskedAs::usual || call == AskedAs::lengthy) {
+    for (OtherAttention& fitted : fitted_scores(session, claim, asked.request(), heads_of(call)))
+      others.push_back(std::move(fitted));
+  }
   if (const OtherAttention* other = explaining(asked, others, asked.places())) {
     const std::string condition = condition_of(call, other->words);
     told.fault.emplace(other->words + condition, other->stage);
@@ -421,8 +249,13 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
     }
     return told;
   }
-  told.of_calls = words_of_calls(call);
+  told.of_calls = call == AskedAs::blank ? words_of_blank(asked, wrong) : words_of_calls(call);
   if (call != AskedAs::usual && call != AskedAs::lengthy) return told;
+  const TakenRows taken = taken_rows(asked, wrong);
+  if (taken.has_values) {
+    told.fault.emplace(taken.words);
+    return told;
+  }
   if (const PartedPlaces place = parted_places(asked.places(), wrong); !place.words.empty()) {
     if (const OtherAttention* other = explaining(asked, others, wrong))
       told.fault.emplace(fmt::format("{}, in {} alone", other->words, place.words), other->stage);
@@ -432,17 +265,47 @@ AttentionAnswers held_against(const AskedCase& asked, const Spec& claim, AskedAs
     if (const auto token = first_wrong_token(asked.places(), wrong))
       told.of_tokens = fmt::format("queries from token {} of a call on are wrong, those before are right", *token);
   }
+  if (told.of_heads.empty() && told.of_tokens.empty() && !told.fault) told.of_calls = taken.words;
   return told;
 }
 
 }  // namespace
 
+AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch) {
+  const auto& encoding = *held<Attention>(claim);
+  const gen::PositionRange range = model_of(claim)->range();
+  AttentionCase request =
+      attention_case(claim, {.position = range.first, .tokens = tokens, .batch = batch, .heads = 1, .fill = 3});
+  Numbers numbers;
+  // Products of D numbers of variance 1/3 have variance D/9.
+  const double apart = score_scale(encoding) * std::sqrt(static_cast<double>(encoding.head_dim)) / 3;
+  // A softcap is seen in scores about as large.
+  const double wanted = std::clamp(encoding.logit_softcap.value_or(1), 1.0, 4.0);
+  const double size = std::exp2(std::floor(std::log2(wanted / apart) / 2));
+  for (Tensor* tensor : {&request.q, &request.k, &request.v}) {
+    const double times = tensor == &request.v ? 1 : size;
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, times * numbers.next());
+  }
+  const std::int64_t width = range.last - range.first;
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t token = i % tokens;
+    const std::int64_t line = i / tokens;  // axis and row
+    const std::int64_t step = 1 + line / batch;
+    const std::int64_t at = 5 + 37 * line + step * (token + token / 2 + token / 4);
+    request.positions[static_cast<std::size_t>(i)] = range.first + at % width;
+  }
+  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
+    std::sort(row, row + tokens);
+  return request;
+}
+
 AttentionAnswers attention_answers(Session& session, const Spec& claim) {
   const auto model = model_of(claim);
   if (model->not_judged()) return {};
   const std::int64_t room = model->most_tokens_from(model->range().first);
-  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::large, AskedAs::padded, AskedAs::step,
-                             AskedAs::padded_step, AskedAs::far, AskedAs::near_and_far, AskedAs::scaled}) {
+  for (const AskedAs call :
+       {AskedAs::usual, AskedAs::lengthy, AskedAs::sharp, AskedAs::large, AskedAs::great, AskedAs::blank,
+        AskedAs::padded, AskedAs::step, AskedAs::padded_step, AskedAs::far, AskedAs::near_and_far, AskedAs::scaled}) {
     const bool is_long = call == AskedAs::lengthy;
     const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
     if (is_long && tokens <= short_call) continue;
@@ -455,13 +318,23 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
     AttentionCase request = ordinary_case(claim, tokens, is_long ? 1 : is_far ? 3 : 2);
     if (is_far) reach_lengths(request, claim, call);
     if (call == AskedAs::scaled) reach_scales(request, *scale, model->range().last);
-    if (call == AskedAs::large) {
-      for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, large_scores * request.q.at(i));
-    }
+    if (call == AskedAs::great && claim.dtype == Dtype::float16) continue;
+    if (call == AskedAs::large) multiply(request.q, large_scores);
+    if (call == AskedAs::sharp) multiply(request.q, sharp_scores);
+    if (call == AskedAs::great) multiply(request.v, great_values);
+    if (call == AskedAs::blank) blank_every_other(request.q);
     if (call == AskedAs::padded || call == AskedAs::padded_step) request = padded_on_both_sides(std::move(request));
     if (call == AskedAs::step || call == AskedAs::padded_step) request = last_of(request, 3);
     try {
-      AttentionAnswers told = held_against(AskedCase(session, claim, std::move(request)), claim, call);
+      const AskedCase asked(session, claim, std::move(request), heads_of(call));
+      AttentionAnswers told = held_against(session, asked, claim, call);
+      // Whole calls show no index apart from a query's number, whose scale is none.
+      if (call == AskedAs::scaled && told.are == AttentionAnswers::Are::wrong) {
+        if (auto by_index = scales_by_index(session, claim)) {
+          told.fault = std::move(by_index);
+          told.spec.reset();
+        }
+      }
       if (told.are == AttentionAnswers::Are::wrong) return told;
     } catch (const SubjectFailure& failure) {
       // Many have neither steps nor padding.

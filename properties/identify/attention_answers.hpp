@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "lib/spec/spec.hpp"
 #include "properties/identify/identification.hpp"
+#include "properties/model/attention_case.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant::identify {
@@ -19,6 +21,9 @@ struct AttentionAnswers {
   std::string of_tokens;  ///< "queries from token 64 of a call on are wrong, those before are right"
   std::string of_calls;   ///< "values are wrong in calls with padding, and right in those without"
 };
+
+/// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places.
+AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch);
 
 /// Of whole calls, short and long, of one with padding and of a step; those that a subject does not support are passed
 /// over. @throws what attend does, but for these.

@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <numbers>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/claimed_frequencies.hpp"
+#include "properties/identify/other_query_scales.hpp"
+#include "properties/identify/round_numbers.hpp"
 #include "properties/model/question.hpp"
 #include "reference/alibi.hpp"
 #include "reference/rope.hpp"
@@ -160,7 +165,135 @@ std::vector<double> ordinary(const Spec& claim, std::int64_t count, double lengt
   return values;
 }
 
+// Factors of the products of queries and keys that stand together, which no turn and no distance changes.
+class ScaledQueries {
+ public:
+  ScaledQueries(AttentionProbe& probe, const Spec& claim, const Attention& claimed)
+      : probe_(probe),
+        claim_(claim),
+        vector_(ordinary(claim, claimed.head_dim, std::sqrt(2 / score_scale(claimed)), 0)) {
+    at_0_ = scores({0}).front();
+  }
+
+  std::optional<QueryScale> scale() const {
+    if (!(std::fabs(at_0_) > 0x1p-4) || !std::isfinite(at_0_)) return std::nullopt;
+    std::vector<std::int64_t> list{0};
+    for (std::int64_t position = 1; position < last(); position *= 2) list.push_back(position);
+    list.push_back(last());
+    const std::vector<double> all = factors(list);
+    const auto first = std::ranges::find_if(all, [&](double one) { return !is_one(one); });
+    if (first == all.end() || first == all.begin()) return std::nullopt;
+    const auto at = static_cast<std::size_t>(first - all.begin());
+    const std::int64_t border = first_beyond(1, list[at - 1], list[at]);
+    for (const QueryScale& one : {periods(border), logarithm(border)}) {
+      if (is_it(one, list, all, border)) return one;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::int64_t last() const { return claim_.max_position - 1; }
+
+  std::vector<double> scores(const std::vector<std::int64_t>& positions) const {
+    std::vector<AttentionProbe::TwoTokens> asked;
+    for (const std::int64_t position : positions) asked.push_back({position, vector_, vector_, position});
+    return probe_.scores(asked);
+  }
+  std::vector<double> factors(const std::vector<std::int64_t>& positions) const {
+    std::vector<double> list = scores(positions);
+    for (double& one : list) one /= at_0_;
+    return list;
+  }
+
+  double off() const { return 64 * std::ldexp(1, -format_of(claim_.dtype).precision); }
+  bool is_one(double factor) const { return std::fabs(factor - 1) <= off(); }
+
+  // The first position whose factor is more than `factor`, between one where it is not and one where it is.
+  std::int64_t first_beyond(double factor, std::int64_t below, std::int64_t beyond) const {
+    constexpr std::int64_t parts = 64;
+    while (beyond - below > 1) {
+      std::vector<std::int64_t> list;
+      for (std::int64_t i = 1; i < parts; ++i) {
+        const std::int64_t position = below + (beyond - below) * i / parts;
+        if (position > below && (list.empty() || position > list.back())) list.push_back(position);
+      }
+      const std::vector<double> found = factors(list);
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        if (found[i] > factor + off()) {
+          beyond = list[i];
+          break;
+        }
+        below = list[i];
+      }
+    }
+    return beyond;
+  }
+
+  // Of a claim that begins to scale there, whose first step is a whole one: 1 + amount ln 2.
+  QueryScale periods(std::int64_t border) const {
+    const double step = factors({border}).front() - 1;
+    const double amount = step / std::numbers::ln2;
+    const double room = off() * 2 / std::numbers::ln2;
+    QueryScale scale{.amount = amount > room ? roundest_in({amount - room, amount + room}).value : amount,
+                     .period = border,
+                     .offset = 0};
+    // The second step tells how far the first is from 0.
+    if (2 * border + 2 <= last()) {
+      const double second = 1 + amount * std::log(2.5);
+      const std::int64_t next = first_beyond(second, border, std::min(3 * border, last()));
+      scale.period = next - border;
+      scale.offset = scale.period - border;
+    } else if (std::has_single_bit(static_cast<std::uint64_t>(border + 1))) {
+      scale.period = border + 1;
+      scale.offset = 1;
+    }
+    return scale;
+  }
+
+  // ln n / ln length rises slowly, so that it is first seen above 1 beyond the length.
+  QueryScale logarithm(std::int64_t border) const {
+    QueryScale scale{.amount = 0, .period = 0, .offset = 1, .rule = QueryScaleRule::log_n, .length = 2};
+    const std::int64_t far = last();
+    const double factor = factors({far}).front();
+    if (!(factor > 1) || far <= border) return scale;
+    const double length = std::exp(std::log(static_cast<double>(far + 1)) / factor);
+    const double room = 4 * off() * length * std::log(length);
+    if (const auto round = roundest_length_in({length - room, length + room})) scale.length = round->value;
+    return scale;
+  }
+
+  bool is_it(const QueryScale& scale, std::vector<std::int64_t> list, std::vector<double> seen,
+             std::int64_t border) const {
+    if (scale.rule == QueryScaleRule::log_of_periods && (scale.period < 1 || !(scale.amount > 0))) return false;
+    if (scale.rule == QueryScaleRule::log_n && scale.length < 2) return false;
+    for (const std::int64_t beside : {-1, 0, 1, 7}) {
+      if (border + beside > last()) continue;
+      list.push_back(border + beside);
+      seen.push_back(factors({border + beside}).front());
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const double own = list[i] + scale.offset > 0 ? query_scale_at(scale, list[i]) : 1;
+      if (!(std::fabs(seen[i] - own) <= 2 * off() * own)) return false;
+    }
+    return true;
+  }
+
+  AttentionProbe& probe_;
+  const Spec& claim_;
+  std::vector<double> vector_;
+  double at_0_ = 0;
+};
+
 }  // namespace
+
+std::optional<QueryScale> seen_query_scale(AttentionProbe& probe, const Spec& claim, const Attention& claimed) {
+  if (claimed.sinks || claimed.logit_softcap || claimed.head_dim < 4 || !(score_scale(claimed) > 0) ||
+      claim.min_position > 0 || claim.max_position < 4 || is_16_bit(claim.dtype))
+    return std::nullopt;
+  if (claimed.window && *claimed.window < 2) return std::nullopt;
+  if (carried<Xpos>(claimed) != nullptr || depends_on_length(claim)) return std::nullopt;
+  return ScaledQueries(probe, claim, claimed).scale();
+}
 
 std::string positions_of_scores(AttentionProbe& probe, const Spec& claim, const Attention& claimed) {
   if (!is_told(claim, claimed)) return {};

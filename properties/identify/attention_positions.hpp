@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "lib/spec/spec.hpp"
@@ -12,6 +13,10 @@ namespace sextant::identify {
 /// and where the claim's position is neither a rope whose frequencies are the same in calls of any length nor an ALiBi
 /// of distances.
 std::string positions_of_scores(AttentionProbe& probe, const Spec& claim, const Attention& claimed);
+
+/// By which rule queries are scaled by their positions, told from products of queries and keys that stand together, of
+/// a claim that has none. Nothing where those are alike, or follow no rule that a spec says.
+std::optional<QueryScale> seen_query_scale(AttentionProbe& probe, const Spec& claim, const Attention& claimed);
 
 /// "values are turned by their positions too", where a token that sees itself alone shows it; empty otherwise.
 std::string turned_values(AttentionProbe& probe, const Spec& claim, const Attention& claimed);

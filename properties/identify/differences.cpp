@@ -507,6 +507,13 @@ std::string text_of(const std::optional<PositionEncoding>& position) {
   return position ? std::string(encoding_name(*position)) : "none";
 }
 
+std::string text_of(const std::optional<QueryScale>& scale) {
+  if (!scale) return "no query_scale";
+  if (scale->rule == QueryScaleRule::log_n)
+    return fmt::format("query_scale log_n (length {}, offset {})", scale->length, scale->offset);
+  return fmt::format("query_scale (amount {:.10g}, period {}, offset {})", scale->amount, scale->period, scale->offset);
+}
+
 std::vector<DiagnosedDifference> compare(const Spec& spec, const Attention& claimed, const Attention& found) {
   List list;
   if (claimed.causal != found.causal)
@@ -515,6 +522,8 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const Attention& clai
     list.add(fmt::format("window {} measured, {} claimed", found.window ? fmt::format("{}", *found.window) : "none",
                          claimed.window ? fmt::format("{}", *claimed.window) : "none"));
   list.measured("softmax_scale", score_scale(claimed), score_scale(found));
+  if (const std::string own = text_of(claimed.query_scale), other = text_of(found.query_scale); own != other)
+    list.add(fmt::format("claims {}, computes {}", own, other));
   list.measured("logit_softcap", claimed.logit_softcap.value_or(0), found.logit_softcap.value_or(0));
   const Rope* claimed_rope = carried<Rope>(claimed);
   const Rope* found_rope = carried<Rope>(found);

@@ -14,12 +14,15 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/attention_answers.hpp"
+#include "properties/identify/attention_grids.hpp"
 #include "properties/identify/attention_masks.hpp"
 #include "properties/identify/attention_positions.hpp"
 #include "properties/identify/attention_probe.hpp"
+#include "properties/identify/finite_masks.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/other_axes.hpp"
+#include "properties/identify/other_query_scales.hpp"
 #include "properties/identify/round_numbers.hpp"
 #include "properties/identify/tried_claims.hpp"
 #include "properties/model/model.hpp"
@@ -35,8 +38,13 @@ struct Score {
   double scale = 1;
   std::optional<double> cap;
   double factor = 1;  // of rope's rule, whose square is in the scale
+  std::optional<QueryScale> of_query;
 
-  double product(double score) const { return (cap ? *cap * std::atanh(score / *cap) : score) / scale; }
+  // Of a query that stands there.
+  double product(double score, std::int64_t position) const {
+    const double by = of_query ? query_scale_at(*of_query, position) : 1;
+    return (cap ? *cap * std::atanh(score / *cap) : score) / scale / by;
+  }
 };
 
 // The rotation in it: component b of what a vector is turned to is its product with a key of b alone at position 0.
@@ -64,8 +72,10 @@ class ByScores final : public Session {
     }
     const std::vector<double> scores = probe_.scores(sequences);
     Tensor y = x;
-    for (std::int64_t i = 0; i < y.elements(); ++i)
-      y.set(i, score_.factor * score_.product(scores[static_cast<std::size_t>(i)]) / (size * size));
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      y.set(i, score_.factor * score_.product(scores[at], sequences[at].position) / (size * size));
+    }
     return {{"y", std::move(y)}};
   }
 
@@ -81,7 +91,8 @@ class AttentionIdentifier {
       : session_(session), claim_(claim), claimed_(encoding), attention_(encoding), probe_(session, claim, claimed_) {}
 
   Identification run() {
-    if (!take_answers() && !take_odd_mask() && !take_mask_of_long_call() && !take_place(answers_.of_heads)) {
+    if (!take_answers() && !take_unusual_scores() && !take_odd_mask() && !take_mask_of_long_call() &&
+        !take_place(answers_.of_heads)) {
       take_steps();
       const bool is_claim = found_.spec && to_json(*found_.spec) == to_json(claim_);
       if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_tokens);
@@ -105,10 +116,12 @@ class AttentionIdentifier {
     } else {
       take_mask();
       take_groups();
+      take_query_scale();
       if (!takes_usual_weights()) return;
       if (depends_on_length(claim_)) {
         keep_claimed("scores change with the length of a call");
-      } else if (std::string words = positions_of_scores(probe_, claim_, claimed_); !words.empty()) {
+      } else if (std::string words = score_.of_query ? std::string() : positions_of_scores(probe_, claim_, claimed_);
+                 !words.empty()) {
         // Everything else is as claimed; keys that are not seen may be far by the positions that are used alone.
         attention_.window = claimed_.window;
         found_.faults.emplace_back(std::move(words), DiagnosedStage::position);
@@ -144,6 +157,24 @@ class AttentionIdentifier {
     if (!answers_.fault->words.empty()) found_.convention.push_back(*answers_.fault);
     found_.confidence = Confidence::high;
     return true;
+  }
+
+  // Of answers that are right otherwise, what grids and scores far from 0 show.
+  bool take_unusual_scores() {
+    if (answers_.are == AttentionAnswers::Are::wrong) return false;
+    if (const auto grids = attention_grids(session_, claim_)) {
+      found_.table.push_back(grids->words);
+      found_.faults.push_back(*grids);
+      return true;
+    }
+    for (auto* words_of : {&finite_mask_words, &far_bias_words}) {
+      std::string words = words_of(session_, claim_);
+      if (words.empty()) continue;
+      found_.table.push_back(words);
+      found_.faults.emplace_back(std::move(words));
+      return true;
+    }
+    return false;
   }
 
   // Of which tokens or heads answers are wrong, where nothing else is told of them.
@@ -350,6 +381,14 @@ class AttentionIdentifier {
     }
   }
 
+  void take_query_scale() {
+    if (claimed_.query_scale) return;
+    score_.of_query = seen_query_scale(probe_, claim_, claimed_);
+    if (!score_.of_query) return;
+    attention_.query_scale = score_.of_query;
+    found_.seen.emplace_back("scores of queries and keys that stand together grow with their position");
+  }
+
   // Of queries and keys of 0 the last query's weights: all alike, or falling by a slope with the distance.
   void take_position() {
     std::vector<double> slopes;
@@ -442,7 +481,9 @@ class AttentionIdentifier {
       }
       asked.push_back(std::move(one));
     }
-    const std::vector<double> scores = probe_.scores(asked);
+    std::vector<double> scores = probe_.scores(asked);
+    for (std::size_t i = 0; i < scores.size() && score_.of_query; ++i)
+      scores[i] /= query_scale_at(*score_.of_query, asked[i].position);
     return std::ranges::any_of(scores, [&](double score) {
       return !(std::fabs(score - scores.front()) <= 64 * unit() * (1 + std::fabs(scores.front())));
     });

@@ -2,12 +2,14 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lib/spec/spec.hpp"
 #include "properties/model/attention_case.hpp"
 #include "properties/model/attention_part.hpp"
+#include "properties/model/attention_quick.hpp"
 #include "properties/verdict/diagnosis.hpp"
 
 namespace sextant::identify {
@@ -22,6 +24,14 @@ enum class ScoresToWeights {
   by_count_of_greatest  ///< the same of s_j less the greatest of a query's
 };
 
+/// The scores of one query with the keys that it sees.
+struct ScoresOfQuery {
+  const AttentionCase& request;
+  AttentionPlaceOfHead place;
+  KeyRange keys;
+  std::span<double> scores;
+};
+
 /// Attention that is a claim's but for one thing.
 struct OtherAttention {
   std::string words;
@@ -34,10 +44,15 @@ struct OtherAttention {
   /// Of ScoresToWeights::of_scores: the score, of a scaled product and what is added to it. Neither moves it by more
   /// than it moves itself.
   std::function<double(double product, double bias)> score = {};
+  /// Of ScoresToWeights::of_scores too: what becomes of those, by the place of each or by what the others are. It is
+  /// off by no more than twice what it was and the error of another one.
+  std::function<void(const ScoresOfQuery& of)> scores = {};
   /// Of ScoresToWeights::of_scores too: what becomes of e^(s - greatest) before it is divided by the sum of all, which
   /// are as they are, and of a weight; empty where nothing does.
   std::function<double(double exponential)> exponential = {};
   std::function<double(double weight)> weight = {};
+  /// What becomes of a result; two are then no further apart than they were.
+  std::function<double(double value)> result = {};
   /// The place by which a vector is turned; empty where it is its own.
   std::function<VectorPlace(VectorPlace place)> place = {};
   /// The spec by which keys are turned; empty where it is that of queries.

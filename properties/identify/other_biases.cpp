@@ -59,6 +59,9 @@ class OtherBiases {
     of_head("head 0 alone has a bias", [](std::int64_t head) { return head == 0 ? head : -1; });
     of_head("the second half of the heads has no bias",
             [heads](std::int64_t head) { return 2 * head < heads ? head : -1; });
+  }
+
+  void add_steps_beside() {
     for (const std::int64_t step : {1, -1})
       list_.push_back(
           {.words = fmt::format("distances are one off: key - query = d has the bias of d {} 1", step > 0 ? '+' : '-'),
@@ -152,7 +155,8 @@ void add_other_biases(const Attention& claimed, std::vector<OtherAttention>& lis
   const bool is_alibi = carried<Alibi>(claimed) != nullptr;
   const bool is_looked_up = carried<RelativeBias>(claimed) != nullptr;
   if (is_alibi) others.add_distances();
-  if (is_alibi || is_looked_up) others.add_biases();
+  if (is_alibi || is_looked_up || carried<WindowBias>(claimed) != nullptr) others.add_biases();
+  if ((is_alibi || is_looked_up) && claimed.num_heads > 1) others.add_steps_beside();
   if (is_looked_up) others.add_weights();
 }
 

@@ -64,6 +64,11 @@ class OtherQueryScales {
  public:
   OtherQueryScales(const QueryScale& scale, std::vector<OtherAttention>& list) : scale_(scale), list_(list) {}
 
+  void add_index() {
+    add_factor("a query's index in its sequence is taken for its position in queries' scales",
+               [own = scale_](const ScaledVector& at) { return scale_at(own, at.request.token_of(at.row, at.token)); });
+  }
+
   void add() {
     add_factor("queries are scaled by their positions twice",
                [own = scale_](const ScaledVector& at) { return std::pow(scale_at(own, at.position), 2); });
@@ -75,6 +80,10 @@ class OtherQueryScales {
     });
     add_factor("all queries of a call have the scale of the first",
                [own = scale_](const ScaledVector& at) { return scale_at(own, at.request.query_position(at.row, 0)); });
+    add_factor(
+        "the scale of a query is that of its position less its number in the call: the first one's, of consecutive "
+        "ones",
+        [own = scale_](const ScaledVector& at) { return scale_at(own, at.position - at.token); });
     for (const std::int64_t offset : {0, 1, 2}) {
       if (offset == scale_.offset) continue;
       OtherAttention counted{
@@ -192,6 +201,14 @@ std::vector<std::int64_t> positions_about_scale(const QueryScale& scale, std::in
   std::ranges::sort(list);
   list.erase(std::ranges::unique(list).begin(), list.end());
   return list;
+}
+
+double query_scale_at(const QueryScale& scale, std::int64_t position) { return scale_at(scale, position); }
+
+OtherAttention scaled_by_index(const QueryScale& scale) {
+  std::vector<OtherAttention> list;
+  OtherQueryScales(scale, list).add_index();
+  return list.front();
 }
 
 void add_other_query_scales(const Attention& claimed, std::vector<OtherAttention>& list) {

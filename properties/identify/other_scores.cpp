@@ -4,17 +4,65 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/other_query_scales.hpp"
 
 namespace sextant::identify {
+namespace {
+
+// A softcap of scaled queries' products is no scale of what it leaves.
+void add_scaled_scores(const Attention& claimed, std::vector<OtherAttention>& list) {
+  if (!claimed.logit_softcap) return;
+  OtherAttention after{.words =
+                           "scores are scaled by their query's position after the softcap, where the claim scales "
+                           "queries before it",
+                       .weights = ScoresToWeights::of_scores};
+  after.score = [cap = *claimed.logit_softcap](double product, double bias) {
+    return cap * std::tanh(product / cap) + bias;
+  };
+  after.scores = [scale = *claimed.query_scale](const ScoresOfQuery& of) {
+    const double by = query_scale_at(scale, of.request.query_position(of.place.batch, of.place.token));
+    for (double& score : of.scores) score *= by;
+  };
+  list.push_back(std::move(after));
+}
+
+// A running maximum that what was summed before is not rescaled by, in tiles of so many keys.
+void add_tiles(std::vector<OtherAttention>& list) {
+  for (const std::int64_t tile : {16, 32, 64, 128, 256}) {
+    OtherAttention kept{
+        .words = fmt::format("sums of the tiles of {} keys before are not rescaled by the new maximum", tile),
+        .weights = ScoresToWeights::of_scores};
+    kept.scores = [tile](const ScoresOfQuery& of) {
+      double greatest = -std::numeric_limits<double>::infinity();
+      for (std::int64_t first = of.keys.first; first < of.keys.end;) {
+        const std::int64_t end = std::min((first / tile + 1) * tile, of.keys.end);
+        const auto scores =
+            of.scores.subspan(static_cast<std::size_t>(first - of.keys.first), static_cast<std::size_t>(end - first));
+        greatest = std::max(greatest, std::ranges::max(scores));
+        for (double& score : scores) score -= greatest;
+        first = end;
+      }
+    };
+    list.push_back(std::move(kept));
+  }
+}
+
+}  // namespace
 
 void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& list) {
-  if (claimed.sinks || claimed.query_scale) return;
+  if (claimed.sinks) return;
+  if (claimed.query_scale) {
+    add_scaled_scores(claimed, list);
+    return;
+  }
   const auto add = [&](std::string words, auto score) {
     list.push_back({.words = std::move(words), .weights = ScoresToWeights::of_scores, .score = score});
   };
@@ -32,6 +80,7 @@ void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& lis
           [cap](double product, double bias) { return cap * std::tanh((product + bias) / cap); });
     return;
   }
+  add_tiles(list);
   // Weights that lie at a tie of the format may be rounded either way by what they are off: that is not looked for.
   for (const Dtype format : {Dtype::float16, Dtype::bfloat16}) {
     const auto rounded = [format](double value) { return round_to(format, value); };

@@ -82,6 +82,21 @@ KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key,
   return {score, score_error(arithmetic_, parts), score_size(arithmetic_, parts)};
 }
 
+void PlainScores::change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of, const OtherAttention& other) {
+  std::vector<double> values;
+  double worst = 0;
+  for (const KeyScore& one : scores) {
+    values.push_back(one.value);
+    worst = std::max(worst, one.error);
+  }
+  of.scores = values;
+  other.scores(of);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    scores[i].value = values[i];
+    scores[i].error = 2 * scores[i].error + worst;
+  }
+}
+
 QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const OtherAttention& other) {
   const ScoresToWeights weights = other.weights;
   const auto width = static_cast<std::size_t>(encoding_.head_dim);
@@ -91,6 +106,7 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
   const auto count = static_cast<double>(seen.count());
   std::vector<KeyScore> scores;
   for (std::int64_t key = seen.first; key < seen.end; ++key) scores.push_back(score(place, key, other));
+  if (other.scores) change_scores(scores, {request_, place, seen, {}}, other);
   const double greatest = std::ranges::max_element(scores, {}, &KeyScore::value)->value;
   double sum_of_all = 0;
   double worst_of_all = 0;

@@ -30,6 +30,8 @@ class PlainScores {
   Vector vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place) const;
   KeyScore score(const AttentionPlaceOfHead& place, std::int64_t key, const OtherAttention& other) const;
 
+  static void change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of, const OtherAttention& other);
+
   Spec spec_;
   Attention encoding_;
   AttentionArithmetic arithmetic_;

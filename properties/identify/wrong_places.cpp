@@ -26,6 +26,7 @@
 #include "properties/identify/positions_beyond.hpp"
 #include "properties/identify/readings_of_places.hpp"
 #include "properties/identify/taken_places.hpp"
+#include "properties/identify/wrong_attention.hpp"
 #include "properties/identify/wrong_channels.hpp"
 #include "properties/model/model.hpp"
 
@@ -305,6 +306,7 @@ std::optional<DiagnosedDifference> cause_there(const Spec& claim, const VectorJu
 }  // namespace
 
 std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Spec& claim, const Clues& clues) {
+  if (is_of<Attention>(claim)) return wrong_attention(subject, claim, questions_of(claim, clues.failing));
   if (clues.proposer == nullptr) return std::nullopt;
   VectorJudge judge(subject, claim, *clues.proposer);
   judge.ask_ordinary();
