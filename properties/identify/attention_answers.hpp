@@ -22,8 +22,9 @@ struct AttentionAnswers {
   std::string of_calls;   ///< "values are wrong in calls with padding, and right in those without"
 };
 
-/// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places.
-AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch);
+/// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places;
+/// other vectors for each drawing.
+AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch, std::uint64_t drawing = 7);
 
 /// Of whole calls, short and long, of one with padding and of a step; those that a subject does not support are passed
 /// over. @throws what attend does, but for these.

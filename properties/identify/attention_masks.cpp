@@ -64,7 +64,8 @@ class HeadMask {
     for (const NamedMask& named : list()) {
       if (is(named)) return named.words;
     }
-    return odd_query(claimed);
+    const std::string block = hidden_block(claimed);
+    return block.empty() ? odd_query(claimed) : block;
   }
 
  private:
@@ -106,6 +107,42 @@ class HeadMask {
            [=](std::int64_t q, std::int64_t k) { return k <= std::max(q, first - 1); }});
     }
     return list;
+  }
+
+  // Keys that the claim shows and this mask does not, where they are those of a block, or each query's own.
+  std::string hidden_block(const Attention& claimed) const {
+    KeyRange queries{mask_.tokens, 0};
+    KeyRange keys{mask_.tokens, 0};
+    std::int64_t count = 0;
+    bool are_own = true;
+    for (std::int64_t query = 0; query < mask_.tokens; ++query) {
+      const KeyRange own = keys_seen(claimed, query, {0, mask_.tokens});
+      for (std::int64_t key = 0; key < mask_.tokens; ++key) {
+        if (sees(query, key) == own.contains(key)) continue;
+        if (sees(query, key)) return {};
+        ++count;
+        are_own = are_own && key == query;
+        queries = {std::min(queries.first, query), std::max(queries.end, query + 1)};
+        keys = {std::min(keys.first, key), std::max(keys.end, key + 1)};
+      }
+    }
+    const auto span = [&](std::string_view one, std::string_view many, const KeyRange& range) {
+      if (range.count() == 1) return fmt::format("{} {}", one, range.first);
+      return range.end == mask_.tokens ? fmt::format("{} from {} on", many, range.first)
+                                       : fmt::format("{} {} to {}", many, range.first, range.end - 1);
+    };
+    const std::string_view verb = queries.count() == 1 ? "does" : "do";
+    if (are_own && count == queries.count() && count > 1)
+      return fmt::format("of {} tokens {} do not see their own keys", mask_.tokens, span("query", "queries", queries));
+    std::int64_t of_block = 0;
+    for (std::int64_t query = queries.first; query < queries.end; ++query) {
+      const KeyRange own = keys_seen(claimed, query, {0, mask_.tokens});
+      of_block += std::max<std::int64_t>(std::min(own.end, keys.end) - std::max(own.first, keys.first), 0);
+    }
+    // One query's keys are told one by one.
+    if (count == 0 || of_block != count || queries.count() == 1) return {};
+    return fmt::format("of {} tokens {} {} not see {}", mask_.tokens, span("query", "queries", queries), verb,
+                       span("key", "keys", keys));
   }
 
   // The first query that sees other keys than the claim has.

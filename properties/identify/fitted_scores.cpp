@@ -90,6 +90,7 @@ class AddedScores {
   void take_claimed() {
     const auto position = position_model(claim_, claimed_);
     const auto bias = position ? position->score_bias() : nullptr;
+    adds_bias_ = bias != nullptr;
     const Tensor* weight = request_.weight ? &*request_.weight : nullptr;
     for (AddedToHead& added : added_) {
       for (std::int64_t query = 0; query < tokens_; ++query) {
@@ -171,7 +172,8 @@ class AddedScores {
     std::vector<double> slopes(index(claimed_.num_heads), 0);
     for (const AddedToHead& added : added_) {
       const auto one = slope(added, counted);
-      if (!one) return std::nullopt;
+      // What some heads alone have is another rule of heads.
+      if (!one || *one == 0) return std::nullopt;
       double& of_head = slopes[index(added.head)];
       if (added.batch > 0 && std::fabs(*one - of_head) > off(*one)) return std::nullopt;
       if (added.batch == 0) of_head = *one;
@@ -187,7 +189,7 @@ class AddedScores {
     OtherAttention other =
         named(fmt::format("scores {} by {:.6g}{} {}, {}", rise ? "rise" : "fall", fmt::join(sizes, ", "),
                           are_alike ? "" : fmt::format(" of heads 0 to {}", seen.size() - 1), counted.step,
-                          claimed_.position ? "besides what the claim adds" : "where the claim adds nothing to them"));
+                          adds_bias_ ? "besides what the claim adds" : "where the claim adds nothing to them"));
     other.stage = DiagnosedStage::position;
     other.scores = [slopes, of = counted.of](const ScoresOfQuery& row) {
       for (std::int64_t key = row.keys.first; key < row.keys.end; ++key)
@@ -283,6 +285,7 @@ class AddedScores {
   const AttentionCase& request_;
   std::int64_t tokens_;
   std::vector<AddedToHead> added_;
+  bool adds_bias_ = false;
 };
 
 }  // namespace

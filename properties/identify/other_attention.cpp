@@ -139,9 +139,13 @@ class OtherAttentions {
                       return VectorAt{at.row, at.head % heads, at.token};
                     });
                   });
-    for (const std::int64_t step : {std::int64_t{1}, heads - 1}) {
-      if (step == heads - 1 && heads == 2) continue;
-      add_sources("each query head", step == 1 ? "of the key head after its own" : "of the key head before its own",
+    std::vector<std::int64_t> steps{1};
+    if (heads > 2) steps.push_back(heads - 1);
+    for (const std::int64_t step : steps) {
+      add_sources("each query head",
+                  heads == 2  ? "of the other key head"
+                  : step == 1 ? "of the key head after its own"
+                              : "of the key head before its own",
                   [own = claimed_, step](const Tensor& x, std::int64_t count) {
                     return taken_from(x, count, [&](const VectorAt& at) {
                       return VectorAt{at.row, (kv_head(own, at.head) + step) % own.num_kv_heads, at.token};
@@ -344,6 +348,21 @@ class OtherAttentions {
         add("in a step every query sees all keys: no causal mask is among its tokens",
             [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; });
     }
+    if (!request_.ends.empty() && claimed_.causal && !claimed_.sinks && !claimed_.query_scale &&
+        !claimed_.logit_softcap) {
+      OtherAttention counted{.words =
+                                 "in a step queries' indices are counted back from the cache's end, not from their "
+                                 "row's, so that they see each other",
+                             .weights = ScoresToWeights::of_scores};
+      counted.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; };
+      counted.scores = [](const ScoresOfQuery& of) {
+        const double none = std::ranges::max(of.scores) - 1000;
+        const std::int64_t last = of.request.tokens - of.request.queries() + of.place.token;
+        for (std::int64_t key = std::max(last + 1, of.keys.first); key < of.keys.end; ++key)
+          of.scores[static_cast<std::size_t>(key - of.keys.first)] = none;
+      };
+      list_.push_back(std::move(counted));
+    }
     if (!request_.ends.empty())
       add("in a step queries are taken to be the last tokens of the cache, not of their row",
           [](Spec&, AttentionCase& request) { request.ends = {}; });
@@ -369,7 +388,15 @@ class OtherAttentions {
                [](const AttentionCase& request, std::int64_t row, std::int64_t query) {
                  return request.token_of(row, query);
                });
-    if (queries_ > 1)
+    if (queries_ > 1) {
+      add(
+          "queries of a step stand further on by the queries that come after them: where the last does, of consecutive "
+          "ones",
+          [](Spec&, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+              request.query_positions[static_cast<std::size_t>(i)] += request.queries() - 1 - i % request.queries();
+          },
+          DiagnosedStage::position);
       add(
           "all queries of a step have the position of the last",
           [](Spec&, AttentionCase& request) {
@@ -379,6 +406,8 @@ class OtherAttentions {
                   given[static_cast<std::size_t>(i / request.queries() * request.queries() + request.queries() - 1)];
           },
           DiagnosedStage::position);
+    }
+    add_distances_of_steps();
     add(
         "queries of a step are counted from the first key",
         [](Spec&, AttentionCase& request) {
@@ -403,6 +432,23 @@ class OtherAttentions {
                   request.query_positions[static_cast<std::size_t>(i % request.queries())];
           },
           DiagnosedStage::position);
+  }
+
+  // Of queries that come before some keys then.
+  void add_distances_of_steps() {
+    if (carried<Alibi>(claimed_) == nullptr) return;
+    add(
+        "distances of a step count from the first key, either way",
+        [](Spec&, AttentionCase& request) {
+          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+            request.query_positions[static_cast<std::size_t>(i)] =
+                request.positions[static_cast<std::size_t>(i / request.queries() * request.tokens)] +
+                i % request.queries();
+        },
+        DiagnosedStage::position);
+    list_.back().bias = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+      return own.quickly({std::max(place.query, place.key), std::min(place.query, place.key), place.head}, weight);
+    };
   }
 
   void add_queries() {

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/gen/position.hpp"
 #include "properties/identify/asked_attention.hpp"
 #include "properties/identify/other_attention.hpp"
 #include "properties/identify/taken_rows.hpp"
@@ -39,18 +42,25 @@ class FailedCall {
         asked_(session, claim, attention_case(model_of(claim)->accuracy_call(question)), claimed_.num_heads),
         wrong_(asked_.wrong()) {}
 
-  std::string words() const {
+  // Words that every wrong row explains, or those that other vectors are yet to confirm.
+  struct Words {
+    std::string text;
+    bool is_certain = false;
+  };
+
+  const std::vector<AttentionPlaceOfHead>& wrong() const { return wrong_; }
+
+  // @param places  that are wrong in this call or in one of other vectors
+  Words words(const std::vector<AttentionPlaceOfHead>& places) const {
     if (wrong_.empty()) return {};
-    if (std::string window = window_words(); !window.empty()) return window;
-    const TakenRows rows = taken_rows(asked_, wrong_);
-    if (rows.words.empty()) return {};
-    if (rows.has_values) return rows.words + beside();
-    const std::string keys = keys_words();
-    if (keys.empty()) return rows.words + beside();
+    if (std::string window = window_words(); !window.empty()) return {window, true};
+    const TakenRows rows = taken_rows(asked_, places);
+    if (rows.words.empty() || rows.has_values) return {rows.words, false};
     constexpr std::string_view vague = " wrong, and the rest is right";
-    const std::string places = rows.words.substr(0, rows.words.size() - vague.size());
-    const auto verb = places.rfind(' ');
-    return fmt::format("{} {}, and the rest is right{}", places.substr(0, verb), keys, beside());
+    const std::string where = rows.words.substr(0, rows.words.size() - vague.size());
+    const std::string keys = keys_words(where.ends_with(" are") ? Count::many : Count::one);
+    if (keys.empty()) return {rows.words, false};
+    return {fmt::format("{} {}, and the rest is right", where.substr(0, where.rfind(' ')), keys), false};
   }
 
  private:
@@ -74,8 +84,10 @@ class FailedCall {
                        claimed_.window ? fmt::format("a window of {}", *claimed_.window) : "no window");
   }
 
+  enum class Count { one, many };
+
   // A key that every wrong query does not see, or one that it sees too.
-  std::string keys_words() const {
+  std::string keys_words(Count subject) const {
     if (claimed_.sinks || claimed_.query_scale || claimed_.logit_softcap) return {};
     constexpr std::size_t most_rows = 4;
     const std::vector<AttentionPlaceOfHead> some(
@@ -86,7 +98,7 @@ class FailedCall {
         if (of.keys.contains(key)) of.scores[index(key - of.keys.first)] = hidden(of);
       });
       if (explaining(asked_, {other}, some) != nullptr)
-        return fmt::format("{} not see key {}", some.size() == 1 ? "does" : "do", key);
+        return fmt::format("{} not see key {}", subject == Count::one ? "does" : "do", key);
     }
     constexpr std::int64_t most_later = 8;
     for (std::int64_t key = seen.end; key < std::min(seen.end + most_later, asked_.request().tokens); ++key) {
@@ -99,7 +111,7 @@ class FailedCall {
       });
       other.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; };
       if (explaining(asked_, {other}, some) != nullptr)
-        return fmt::format("{} key {} too", some.size() == 1 ? "sees" : "see", key);
+        return fmt::format("{} key {} too", subject == Count::one ? "sees" : "see", key);
     }
     return {};
   }
@@ -112,6 +124,7 @@ class FailedCall {
         .empty();
   }
 
+ public:
   // Calls of one batch row or token more and less, where those are right.
   std::string beside() const {
     const auto both = [&](std::int64_t Question::*number, std::string_view what) -> std::string {
@@ -123,9 +136,14 @@ class FailedCall {
       return fmt::format("; calls of {} and {} {} are right", less.*number, more.*number, what);
     };
     if (std::string rows = both(&Question::batch, "batch rows"); !rows.empty()) return rows;
-    return both(&Question::tokens, "tokens");
+    if (std::string tokens = both(&Question::tokens, "tokens"); !tokens.empty()) return tokens;
+    Question shorter = question_;
+    shorter.tokens = question_.tokens / 2;
+    if (shorter.tokens < 1 || !is_right(shorter)) return {};
+    return fmt::format("; calls of {} tokens are right", shorter.tokens);
   }
 
+ private:
   Session& session_;
   const Spec& claim_;
   const Attention& claimed_;
@@ -134,6 +152,41 @@ class FailedCall {
   std::vector<AttentionPlaceOfHead> wrong_;
 };
 
+// The question of other vectors: fills of one hundred draw likewise.
+Question drawn_again(Question question, std::int64_t step) {
+  question.fill = question.fill / 100 * 100 + (question.fill + step) % 100;
+  return question;
+}
+
+// What is told of calls of three drawings: a row may be wrong alone by chance, or right by chance, or seem to have the
+// values of another place. Places are those that are wrong in any of them, of which each has half at least.
+std::string words_of(Session& session, const Spec& claim, const Question& question) {
+  const FailedCall failed(session, claim, question);
+  if (failed.wrong().empty()) return {};
+  if (const FailedCall::Words words = failed.words(failed.wrong()); words.is_certain) return words.text;
+  std::deque<FailedCall> others;
+  std::vector<AttentionPlaceOfHead> places = failed.wrong();
+  std::size_t least = places.size();
+  const auto key = [](const AttentionPlaceOfHead& at) { return std::tuple(at.batch, at.head, at.token); };
+  for (const std::int64_t step : {1, 2}) {
+    const Question other = drawn_again(question, step);
+    if (!model_of(claim)->fits(other)) return {};
+    const std::vector<AttentionPlaceOfHead>& wrong = others.emplace_back(session, claim, other).wrong();
+    least = std::min(least, wrong.size());
+    places.insert(places.end(), wrong.begin(), wrong.end());
+  }
+  std::ranges::sort(places, {}, key);
+  const auto same = std::ranges::unique(places, {}, key);
+  places.erase(same.begin(), same.end());
+  if (2 * least < places.size()) return {};
+  const std::string words = failed.words(places).text;
+  if (words.empty()) return {};
+  for (const FailedCall& other : others) {
+    if (other.words(places).text != words) return {};
+  }
+  return words + failed.beside();
+}
+
 }  // namespace
 
 std::optional<DiagnosedDifference> wrong_attention(const Subject& subject, const Spec& claim,
@@ -141,9 +194,15 @@ std::optional<DiagnosedDifference> wrong_attention(const Subject& subject, const
   const auto* claimed = held<Attention>(claim);
   if (claimed == nullptr || model_of(claim)->not_judged()) return std::nullopt;
   const auto session = subject.open(claim);
-  for (const Question& question : failing) {
+  std::vector<Question> questions(failing.begin(), failing.end());
+  const auto model = model_of(claim);
+  const std::int64_t position = gen::simplest_position(model->range());
+  for (const std::int64_t tokens : {260, 1030, 3100})
+    questions.push_back({.position = position, .tokens = tokens, .fill = every_key_counts});
+  for (const Question& question : questions) {
+    if (!model->fits(question)) continue;
     if (work_of(*claimed, question) > most_work) continue;
-    if (std::string words = FailedCall(*session, claim, question).words(); !words.empty())
+    if (std::string words = words_of(*session, claim, question); !words.empty())
       return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
   }
   return std::nullopt;
