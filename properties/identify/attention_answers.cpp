@@ -385,8 +385,8 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
   if (model->not_judged()) return {};
   const std::int64_t room = model->most_tokens_from(model->range().first);
   std::optional<AskedCase> usual;
-  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::channels, AskedAs::sharp, AskedAs::low,
-                             AskedAs::large, AskedAs::great, AskedAs::blank, AskedAs::padded, AskedAs::step,
+  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::channels, AskedAs::sharp, AskedAs::large,
+                             AskedAs::low, AskedAs::great, AskedAs::blank, AskedAs::padded, AskedAs::step,
                              AskedAs::padded_step, AskedAs::far, AskedAs::near_and_far, AskedAs::scaled}) {
     const bool is_long = call == AskedAs::lengthy;
     const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);

@@ -55,6 +55,7 @@ const std::vector<Told>& of_scores() {
       {"query-scale-one-for-call",
        "the scale of a query is that of its position less its number in the call: the first one's, of consecutive "
        "ones"},
+      {"query-scale-by-index", "a query's index in its sequence is taken for its position in queries' scales"},
       {"attention-mask-is-score",
        "masked scores are -10000, not minus infinity: where a query's own are lower, masked keys have weights"},
       {"attention-alibi-mask-is-score",
@@ -84,6 +85,8 @@ const std::vector<Told>& of_scores() {
        "head 1 of 12 has the values of the head before it, and the rest is right; calls of 130 tokens are right"},
       {"attention-one-pair",
        "token 259 of 260 in head 3 of 4 does not see key 0, and the rest is right; calls of 130 tokens are right"},
+      {"attention-least-score", "scores below -50 are -50"},
+      {"attend-groups-of-7", "each query head reads the keys and values of the other key head, in head 6 alone"},
       {"decode-alibi-from-top-bfloat16", "distances of a step count from the first key, either way"},
       {"decode-chunk-at-once",
        "queries of a step stand further on by the queries that come after them: where the last does, of consecutive "
