@@ -163,6 +163,13 @@ class HeadMask {
       if (!sees_more && hidden.size() <= 2 && !list.empty())
         return fmt::format("of {} tokens query {} does not see {} {}", mask_.tokens, query,
                            hidden.size() == 1 ? "key" : "keys", fmt::join(hidden, " and "));
+      const bool is_run = !hidden.empty() && hidden.back() - hidden.front() + 1 == std::ssize(hidden);
+      if (!sees_more && is_run && !list.empty()) {
+        const bool is_last_alone = query + 1 == mask_.tokens;
+        return fmt::format("of {} tokens {} does not see keys {} to {}", mask_.tokens,
+                           is_last_alone ? std::string("the last query alone") : fmt::format("query {}", query),
+                           hidden.front(), hidden.back());
+      }
       if (list.empty())
         return fmt::format("of {} tokens query {} sees no key, where the claim has {} to {}", mask_.tokens, query,
                            own.first, own.end - 1);

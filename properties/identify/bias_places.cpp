@@ -4,138 +4,25 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
-#include "properties/identify/other_biases.hpp"
-#include "properties/model/attention_case.hpp"
-#include "properties/model/attention_part.hpp"
-#include "properties/model/biases.hpp"
-#include "properties/model/model.hpp"
-#include "subjects/operations.hpp"
+#include "properties/identify/asked_biases.hpp"
+#include "properties/identify/bias_parts.hpp"
+#include "properties/identify/other_bias_values.hpp"
+#include "properties/identify/weight_values.hpp"
 
 namespace sextant::identify {
 namespace {
-
-// Of a relative bias, which has any number of them: more than the 16 of a tile.
-constexpr std::int64_t heads_asked = 20;
-
-struct BiasCall {
-  std::int64_t queries;
-  std::int64_t keys;
-};
-
-// Queries are the last of the keys' tokens, so that a causal mask shows as many keys as there are.
-std::int64_t first_query(const BiasCall& call) { return std::max<std::int64_t>(call.keys - call.queries, 0); }
-
-// One value of a call, by the indices of its query and key.
-struct BiasCell {
-  std::int64_t head;
-  std::int64_t query;
-  std::int64_t key;
-  bool is_right;
-};
-
-// Values that tell buckets and heads apart in every dtype: whole numbers below 256, in no order.
-Tensor told_apart(Dtype dtype, std::int64_t rows, std::int64_t heads) {
-  Tensor weight = Tensor::zeros(dtype, {rows, heads});
-  for (std::int64_t i = 0; i < weight.elements(); ++i) weight.set(i, static_cast<double>(i * 97 % 251));
-  return weight;
-}
-
-// One call of `bias`, held against the claim or another bias.
-class AskedBias {
- public:
-  AskedBias(Session& session, const Spec& claim, const BiasCall& call) : claim_(claim) {
-    const auto* relative = held<RelativeBias>(claim);
-    const auto positions = [&](std::int64_t count, std::int64_t from) {
-      std::vector<std::int64_t> list(static_cast<std::size_t>(count));
-      std::iota(list.begin(), list.end(), claim.min_position + from);
-      return list;
-    };
-    queries_ = positions(call.queries, first_query(call));
-    keys_ = positions(call.keys, 0);
-    heads_ = relative == nullptr ? held<Alibi>(claim)->num_heads : heads_asked;
-    if (relative != nullptr) weight_ = told_apart(claim.dtype, relative->num_buckets, heads_);
-    answer_ = weight_ ? bias(session, claim, queries_, keys_, *weight_) : bias(session, claim, queries_, keys_);
-  }
-
-  // All that the mask shows.
-  std::vector<BiasCell> cells(const OtherAttention& other) const {
-    std::vector<BiasCell> list;
-    each(other, [&](const BiasCell& cell) {
-      list.push_back(cell);
-      return true;
-    });
-    return list;
-  }
-
-  bool is(const OtherAttention& other) const {
-    bool all = true;
-    each(other, [&](const BiasCell& cell) { return all = cell.is_right; });
-    return all;
-  }
-
-  // The claim's own bias under another head's number, another distance and so on, as in attention.
-  std::string named() const {
-    Attention attention;
-    attention.num_heads = attention.num_kv_heads = heads_;
-    attention.softmax_scale = 1;  // a bias has none: what is multiplied by it is the claim's
-    if (const auto* alibi = held<Alibi>(claim_)) attention.position = *alibi;
-    if (const auto* relative = held<RelativeBias>(claim_)) attention.position = *relative;
-    std::vector<OtherAttention> others;
-    add_other_biases(attention, others);
-    const auto found = std::ranges::find_if(others, [&](const OtherAttention& other) { return is(other); });
-    return found == others.end() ? std::string() : found->words;
-  }
-
- private:
-  template <class Take>
-  void each(const OtherAttention& other, const Take& take) const {
-    const auto* alibi = held<Alibi>(claim_);
-    const bool is_causal = alibi != nullptr && alibi->mask == Mask::causal;
-    const auto truth = model_of(claim_)->score_bias();
-    const double unit = std::ldexp(1, -format_of(claim_.dtype).precision);
-    AttentionCase request{};
-    request.weight = weight_;
-    Spec spec = claim_;
-    if (other.change) other.change(spec, request);
-    const Tensor* weight = request.weight ? &*request.weight : nullptr;
-    const std::int64_t queries = std::ssize(queries_);
-    const std::int64_t keys = std::ssize(keys_);
-    for (std::int64_t head = 0; head < heads_; ++head) {
-      for (std::int64_t query = 0; query < queries; ++query) {
-        for (std::int64_t key = 0; key < keys; ++key) {
-          const BiasPlace place{queries_[static_cast<std::size_t>(query)], keys_[static_cast<std::size_t>(key)], head};
-          if (is_causal && place.key > place.query) continue;
-          const QuickScoreTerm term = other.bias ? other.bias(*truth, place, weight) : truth->quickly(place, weight);
-          const auto value = static_cast<double>(term.value);
-          // Each of the roundings that form it is off by at most a unit; a looked up one is exact, unless changed.
-          const double roundings = term.roundings > 0 ? term.roundings + 2 : other.bias ? 1 : 0;
-          const double off = term.error + roundings * unit * std::fabs(value);
-          const double seen = answer_.at((head * queries + query) * keys + key);
-          if (!take(BiasCell{head, query, key, std::fabs(seen - value) <= off})) return;
-        }
-      }
-    }
-  }
-
-  const Spec& claim_;
-  std::vector<std::int64_t> queries_;
-  std::vector<std::int64_t> keys_;
-  std::int64_t heads_ = 0;
-  std::optional<Tensor> weight_;
-  Tensor answer_;
-};
 
 // By what wrong cells are told, and how many there are of it.
 struct Parted {
@@ -184,53 +71,187 @@ std::string one_cell(const std::vector<BiasCell>& cells) {
   return is_alone ? fmt::format("query {} with key {}", first->query, first->key) : std::string();
 }
 
-std::string call_text(const BiasCall& call) {
-  return fmt::format("{} {} and {} keys", call.queries, call.queries == 1 ? "query" : "queries", call.keys);
+std::string call_text(const BiasQuestion& question) {
+  return fmt::format("{} {} and {} {}", question.queries.size(), question.queries.size() == 1 ? "query" : "queries",
+                     question.keys.size(), question.keys.size() == 1 ? "key" : "keys");
 }
 
-// Empty where all that is asked is right, or what is wrong is not parted so.
-std::string places_in_words(Session& session, const Spec& claim) {
-  const std::int64_t room = claim.max_position - claim.min_position;
-  std::optional<BiasCall> right;
-  // The last are asked for places far away.
-  for (const BiasCall& wanted : {BiasCall{40, 200}, BiasCall{1, 200}, BiasCall{200, 40}, BiasCall{64, 64},
-                                 BiasCall{2, 301}, BiasCall{1, 5201}, BiasCall{5201, 1}}) {
-    const BiasCall call{std::min(wanted.queries, room), std::min(wanted.keys, room)};
-    const AskedBias asked(session, claim, call);
-    const std::vector<BiasCell> cells = asked.cells({});
-    if (std::ranges::all_of(cells, &BiasCell::is_right)) {
-      right = right ? right : call;
-      continue;
+// What wrong cells are, where, and in which calls.
+struct Explained {
+  OtherBiasValue value;
+  std::vector<BiasPart> parts;
+  std::vector<BiasCell> out;  // right cells that have another value
+};
+
+std::vector<BiasCell> wrong_cells(const AskedBiases& asked) {
+  std::vector<BiasCell> list;
+  std::ranges::copy_if(asked.cells(), std::back_inserter(list), [](const BiasCell& cell) { return !cell.is_right; });
+  return list;
+}
+
+std::optional<Explained> explained_by(const AskedBiases& asked, const std::vector<BiasCell>& wrong,
+                                      const OtherBiasValue& other) {
+  using Has = AskedBiases::Has;
+  if (other.value) {
+    std::size_t sure = 0;
+    for (const BiasCell& cell : wrong) {
+      const Has has = asked.has(cell, other.value);
+      if (has != Has::yes && has != Has::anything) return std::nullopt;
+      sure += has == Has::yes ? 1 : 0;
     }
-    if (std::string words = asked.named(); !words.empty()) {
-      if (!right) return words;
-      return fmt::format("in a call of {} {}, and calls of {} are right", call_text(call), words, call_text(*right));
-    }
-    const Parted parts[] = {
-        parted_by(cells, "head", "heads", [](const BiasCell& cell) { return cell.head; }),
-        parted_by(cells, "query", "queries", [](const BiasCell& cell) { return cell.query; }),
-        parted_by(cells, "key", "keys", [](const BiasCell& cell) { return cell.key; }),
-        parted_by(cells, "key - query =", "distances key - query",
-                  [&](const BiasCell& cell) { return cell.key - cell.query - first_query(call); }),
-    };
-    // The fewest say the most.
-    if (const Parted& part = *std::ranges::min_element(parts, {}, &Parted::count); !part.words.empty())
-      return fmt::format("in a call of {}, {} a wrong bias", call_text(call), part.words);
-    if (const std::string one = one_cell(cells); !one.empty())
-      return fmt::format("in a call of {}, {} has a wrong bias", call_text(call), one);
-    return right ? fmt::format("calls of {} are wrong, those of {} are right", call_text(call), call_text(*right)) : "";
+    // What may be anything explains nothing.
+    if (2 * sure < wrong.size()) return std::nullopt;
   }
-  return {};
+  std::vector<BiasCell> out;
+  for (const BiasCell& cell : asked.cells()) {
+    if (cell.is_right && (!other.value || asked.has(cell, other.value) == Has::no)) out.push_back(cell);
+  }
+  auto parts = dividing_parts(asked, wrong, out);
+  if (!parts) return std::nullopt;
+  return Explained{other, std::move(*parts), std::move(out)};
+}
+
+// The one of fewest parts, likeliest first.
+std::optional<Explained> explained(const AskedBiases& asked) {
+  const std::vector<BiasCell> wrong = wrong_cells(asked);
+  std::optional<Explained> best;
+  for (const OtherBiasValue& other : other_bias_values(asked)) {
+    auto found = explained_by(asked, wrong, other);
+    if (found && (!best || found->parts.size() < best->parts.size())) best = std::move(found);
+    if (best && best->parts.size() < 2) return best;
+  }
+  if (!best) best = explained_by(asked, wrong, {"are wrong", {}});
+  return best;
+}
+
+// Calls between the border of a part and what is not of it.
+bool ask_borders(AskedBiases& asked, const Explained& found) {
+  std::vector<BiasQuestion> more;
+  for (const BiasPart& part : found.parts) {
+    if (!part.next) continue;
+    std::vector<BiasCell> beside;
+    std::ranges::copy_if(found.out, std::back_inserter(beside), [&](const BiasCell& cell) {
+      const BiasQuestion& question = asked.question(cell);
+      return std::ranges::all_of(found.parts, [&](const BiasPart& other) {
+        return &other == &part ? !part.holds(question, cell) : other.holds(question, cell);
+      });
+    });
+    const std::vector<BiasQuestion> list = part.next(beside);
+    const auto unasked = std::ranges::find_if(list, [&](const BiasQuestion& question) {
+      return std::ranges::find(asked.questions(), question) == asked.questions().end();
+    });
+    if (unasked != list.end()) more.push_back(*unasked);
+  }
+  for (BiasQuestion& question : more) asked.ask(std::move(question));
+  return !more.empty();
+}
+
+std::string told_of(const Explained& found) {
+  const PartWords words = words_of(found.parts);
+  const std::string rest = found.parts.empty() ? "" : ", and the rest is right";
+  if (found.value.is_sentence()) {
+    const std::string cells = words.of_cells.empty() ? "" : "," + words.of_cells;
+    return fmt::format("{}{}{}{}", found.value.words, cells, words.of_calls, rest);
+  }
+  return fmt::format("biases{} {}{}{}", words.of_cells, found.value.words, words.of_calls, rest);
+}
+
+// Of positions that are right up to one and wrong from there on: calls about that one, which halving finds.
+void ask_about_border(AskedBiases& asked, std::int64_t right, std::int64_t wrong,
+                      const std::function<BiasQuestion(std::int64_t at)>& question) {
+  if (wrong <= right || asked.ask(question(right)) || !asked.ask(question(wrong))) return;
+  while (wrong - right > 1) {
+    const std::int64_t middle = right + (wrong - right) / 2;
+    (asked.ask(question(middle)) ? wrong : right) = middle;
+  }
+}
+
+// Where positions or distances may be clamped or wrap.
+void ask_about_borders(AskedBiases& asked) {
+  const std::int64_t first = asked.claim().min_position;
+  const std::int64_t last = asked.claim().max_position - 1;
+  constexpr std::int64_t near = 8;
+  if (last - first < 2 * near || is_of<WindowBias>(asked.claim())) return;
+  ask_about_border(asked, first + near, last, [](std::int64_t at) {
+    BiasQuestion question{{at}, {}};
+    for (std::int64_t back = near; back >= 0; --back) question.keys.push_back(at - back);
+    return question;
+  });
+  ask_about_border(asked, 1, last - first, [&](std::int64_t distance) {
+    return BiasQuestion{{first + distance}, {first}};
+  });
+  ask_about_border(asked, 1, last - first, [&](std::int64_t distance) {
+    return BiasQuestion{{first}, {first + distance}};
+  });
+}
+
+// Cells of the first call that has wrong ones: some may be right by chance.
+std::string parted_in_words(const AskedBiases& asked) {
+  const std::size_t call = wrong_cells(asked).front().call;
+  const BiasQuestion& question = asked.questions()[call];
+  std::vector<BiasCell> cells;
+  std::ranges::copy_if(asked.cells(), std::back_inserter(cells),
+                       [&](const BiasCell& cell) { return cell.call == call; });
+  const Parted parts[] = {
+      parted_by(cells, "head", "heads", [](const BiasCell& cell) { return cell.head; }),
+      parted_by(cells, "query", "queries", [](const BiasCell& cell) { return cell.query; }),
+      parted_by(cells, "key", "keys", [](const BiasCell& cell) { return cell.key; }),
+      parted_by(
+          cells, "key - query =", "distances key - query",
+          [&](const BiasCell& cell) { return question.keys[index(cell.key)] - question.queries[index(cell.query)]; }),
+  };
+  // The fewest say the most.
+  if (const Parted& part = *std::ranges::min_element(parts, {}, &Parted::count); !part.words.empty())
+    return fmt::format("in a call of {}, {} a wrong bias", call_text(question), part.words);
+  if (const std::string one = one_cell(cells); !one.empty())
+    return fmt::format("in a call of {}, {} has a wrong bias", call_text(question), one);
+  const auto right = std::ranges::find_if(asked.questions(), [&](const BiasQuestion& other) {
+    return std::ranges::all_of(asked.cells(),
+                               [&](const BiasCell& cell) { return cell.is_right || &asked.question(cell) != &other; });
+  });
+  if (right == asked.questions().end()) return {};
+  return fmt::format("calls of {} are wrong, those of {} are right", call_text(question), call_text(*right));
+}
+
+std::optional<Fault> wrong_places_of(Session& session, const Spec& claim, const OddBuckets& odd) {
+  AskedBiases asked(session, claim);
+  for (BiasQuestion& question : usual_bias_questions(claim)) asked.ask(std::move(question));
+  if (!asked.has_wrong()) {
+    std::string words = changed_weights(session, claim);
+    return words.empty() ? std::nullopt : std::optional(Fault(std::move(words)));
+  }
+  if (odd.bucket) {
+    const OtherBiasValue by_bucket{
+        "", [&](ScoreBiasOracle& own, const BiasQuestion& question, const BiasCell& cell, const Tensor* weight) {
+          const auto bucket = odd.bucket(question.keys[index(cell.key)] - question.queries[index(cell.query)]);
+          if (!bucket) return claimed_bias(own, question, cell, weight);
+          return std::optional(QuickScoreTerm{weight->at(*bucket * question.heads + cell.head), 0, 0});
+        }};
+    const bool is_it = std::ranges::all_of(
+        asked.cells(), [&](const BiasCell& cell) { return asked.has(cell, by_bucket.value) == AskedBiases::Has::yes; });
+    if (is_it) return Fault(odd.words);
+  }
+  ask_about_borders(asked);
+  auto found = explained(asked);
+  constexpr int most_rounds = 24;
+  int round = 0;
+  for (; round < most_rounds && found && ask_borders(asked, *found); ++round) found = explained(asked);
+  // A border that is not found is not told.
+  if (round == most_rounds) found.reset();
+  if (found) return Fault(told_of(*found), found->value.stage);
+  std::string words = odd.words.empty() ? parted_in_words(asked) : odd.words;
+  if (words.empty()) return std::nullopt;
+  return Fault(std::move(words));
 }
 
 }  // namespace
 
-void take_wrong_places(Session& session, const Spec& claim, Identification& found) {
+void take_wrong_places(Session& session, const Spec& claim, Identification& found, const OddBuckets& odd) {
   const bool is_told = std::ranges::any_of(found.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
   if (is_told || (found.spec && to_json(*found.spec) != to_json(claim))) return;
-  std::string words = places_in_words(session, claim);
-  if (words.empty()) return;
-  found.faults.assign(1, Fault(std::move(words)));
+  const auto fault = wrong_places_of(session, claim, odd);
+  if (!fault) return;
+  found.faults.assign(1, *fault);
   found.confidence = found.spec ? Confidence::low : Confidence::none;
 }
 

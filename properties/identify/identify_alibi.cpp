@@ -10,6 +10,7 @@
 #include "properties/identify/bias_places.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_bias.hpp"
+#include "properties/identify/other_slopes.hpp"
 #include "reference/alibi.hpp"
 #include "subjects/operations.hpp"
 
@@ -258,7 +259,10 @@ class AlibiIdentifier {
       found_.faults.emplace_back("the slopes are those asked for in another order of heads");
       return;
     }
-    found_.faults.push_back(slopes_text(claimed_slopes));
+    const auto other = other_slopes(claimed_, claimed_slopes, [&](const std::vector<double>& tried) {
+      return std::ranges::equal(slopes_, tried, is_near);
+    });
+    found_.faults.push_back(other.empty() ? slopes_text(claimed_slopes) : other);
   }
 
   // How many slopes are not the claimed ones, and the first of them.

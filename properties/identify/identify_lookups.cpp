@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/identify/bias_places.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/other_window_rows.hpp"
 #include "reference/window_bias.hpp"
@@ -276,6 +277,7 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
     }
     return "";
   };
+  std::string odd_cell;
   if (wrong.empty()) {
     // All as claimed.
   } else if (has_heads_reversed()) {
@@ -286,20 +288,21 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
     blame(found, fmt::format("{} {} of {} {} wrong, and the rest is right", wrong.size() == 1 ? "head" : "heads",
                              fmt::join(wrong, ", "), columns, wrong.size() == 1 ? "is" : "are"));
   } else {
-    for (std::int64_t q = 0; q < count && found.faults.empty(); ++q) {
-      for (std::int64_t k = 0; k < count && found.faults.empty(); ++k) {
+    for (std::int64_t q = 0; q < count && odd_cell.empty(); ++q) {
+      for (std::int64_t k = 0; k < count && odd_cell.empty(); ++k) {
         const auto row = seen(q, k);
         const std::int64_t right =
             *claimed(positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]);
         if (row == right) continue;
-        blame(found, row ? fmt::format("query {} and key {} have row {} of the weight, where the claim has row {}",
-                                       positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)],
-                                       *row, right)
-                         : fmt::format("query {} and key {} have no row of the weight",
-                                       positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]));
+        odd_cell = row ? fmt::format("query {} and key {} have row {} of the weight, where the claim has row {}",
+                                     positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)],
+                                     *row, right)
+                       : fmt::format("query {} and key {} have no row of the weight",
+                                     positions[static_cast<std::size_t>(q)], positions[static_cast<std::size_t>(k)]);
       }
     }
   }
+  take_wrong_places(session, claim, found, {odd_cell});
   return judged(session, claim, std::move(found));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -36,7 +37,7 @@ class RelativeBiasIdentifier {
     if (!found_.spec) take_shift();
     if (!found_.spec && !take_single_query() && !take_first_query()) take_other_buckets();
     if (!found_.spec) tell_buckets();
-    take_wrong_places(session_, claim_, found_);
+    take_wrong_places(session_, claim_, found_, odd_buckets());
     found_.calls = session_.calls();
     return std::move(found_);
   }
@@ -176,18 +177,26 @@ class RelativeBiasIdentifier {
       found_.faults.emplace_back("keys after the query share the buckets of those before");
       return;
     }
-    std::string words =
-        words_of_buckets(claim_, bias_, far_, [&](std::int64_t relative) { return bucket_at(relative); });
-    if (!words.empty()) found_.faults.emplace_back(std::move(words));
+    take_odd_distances();
   }
 
-  // Those that differ between the ones that were held against the claim.
+  // Of what a call of one query showed; a count of them is told where it explains other calls too.
   void take_odd_distances() {
-    std::string words =
-        words_of_buckets(claim_, bias_, far_, [&](std::int64_t relative) { return bucket_at(relative); });
-    if (words.empty()) return;
-    found_.faults.emplace_back(std::move(words));
-    found_.confidence = Confidence::low;
+    BucketWords odd = words_of_buckets(claim_, bias_, far_, [&](std::int64_t relative) { return bucket_at(relative); });
+    if (odd.are == BucketWords::Are::formula) {
+      found_.faults.emplace_back(std::move(odd.words));
+      found_.confidence = Confidence::low;
+    } else {
+      count_of_odd_ = std::move(odd.words);
+    }
+  }
+
+  OddBuckets odd_buckets() const {
+    if (count_of_odd_.empty()) return {};
+    return {count_of_odd_, [&](std::int64_t relative) -> std::optional<std::int64_t> {
+              const bool is_asked = std::abs(relative) <= far_;
+              return is_asked ? std::optional(static_cast<std::int64_t>(bucket_at(relative))) : std::nullopt;
+            }};
   }
 
   bool is_so_of_more_queries(std::int64_t shift) {
@@ -301,6 +310,7 @@ class RelativeBiasIdentifier {
   RelativeBias bias_;
   std::int64_t far_ = 0;
   std::vector<double> buckets_;
+  std::string count_of_odd_;  // how many distances have another bucket in a call of one query
   Identification found_;
 };
 

@@ -73,6 +73,11 @@ std::vector<OtherBuckets> other_buckets(const RelativeBias& claimed) {
            if (std::abs(relative) <= exact) return own(claimed, relative);
            return own(claimed, relative < 0 ? relative + 1 : relative - 1);
          }});
+    list.push_back({"distances beyond max_distance are not clamped to the last bucket: they have the one before",
+                    [=](std::int64_t relative) {
+                      const bool is_beyond = std::abs(relative) > claimed.max_distance;
+                      return own(claimed, relative) - (is_beyond ? 1 : 0);
+                    }});
     return list;
   }
   list.push_back({"keys behind the query end at row 1, where the claim has row 0",
@@ -95,7 +100,7 @@ constexpr std::int64_t most_on_borders = 2;
 
 }  // namespace
 
-std::string words_of_buckets(const Spec& claim, const RelativeBias& claimed, std::int64_t far,
+BucketWords words_of_buckets(const Spec& claim, const RelativeBias& claimed, std::int64_t far,
                              const std::function<double(std::int64_t relative)>& seen) {
   std::int64_t count = 0;
   std::int64_t nearest = far + 1;
@@ -112,10 +117,12 @@ std::string words_of_buckets(const Spec& claim, const RelativeBias& claimed, std
     for (std::int64_t relative = -far; relative <= far && apart <= most_on_borders; ++relative)
       apart += seen(relative) == other.bucket(relative) ? 0 : 1;
     // Few exceptions say nothing of a formula that differs from the claim's in few distances.
-    if (apart == 0 || (apart <= most_on_borders && count > 8 * most_on_borders)) return other.words;
+    if (apart == 0 || (apart <= most_on_borders && count > 8 * most_on_borders))
+      return {other.words, BucketWords::Are::formula};
   }
-  return fmt::format("buckets of {} of {} distances are not those claimed: key - query = {} has bucket {:g}, not {:g}",
-                     count, 2 * far + 1, nearest, seen(nearest), own(claimed, nearest));
+  return {fmt::format("buckets of {} of {} distances are not those claimed: key - query = {} has bucket {:g}, not {:g}",
+                      count, 2 * far + 1, nearest, seen(nearest), own(claimed, nearest)),
+          BucketWords::Are::count};
 }
 
 }  // namespace sextant::identify

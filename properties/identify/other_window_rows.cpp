@@ -81,16 +81,22 @@ class OtherRows {
   }
 
   // Another window of as many axes, by the same rule, of tokens that it numbers its own way.
-  void add_window(std::string words, std::vector<std::int64_t> window) {
+  void add_window(const std::string& words, const std::vector<std::int64_t>& window) {
     if (window == claimed_.window) return;
+    for (const FirstAxis beyond : {FirstAxis::goes_on, FirstAxis::wraps}) add_window(words, window, beyond);
+  }
+
+  // What becomes of rows beyond the window's first extent.
+  enum class FirstAxis { goes_on, wraps };
+  void add_window(std::string words, std::vector<std::int64_t> window, FirstAxis beyond) {
     WindowBias other{.window = std::move(window), .class_token = ClassToken::none};
-    add_of_window(std::move(words), [other = std::move(other)](std::int64_t q, std::int64_t k) {
+    add_of_window(std::move(words), [other = std::move(other), beyond](std::int64_t q, std::int64_t k) {
       std::int64_t row = 0;
       std::int64_t step = 1;
       for (std::size_t axis = other.window.size(); axis-- > 0;) {
         const std::int64_t extent = other.window[axis];
-        // The first axis has what is left.
-        const std::int64_t difference = axis == 0 ? q - k : q % extent - k % extent;
+        const bool goes_on = axis == 0 && beyond == FirstAxis::goes_on;
+        const std::int64_t difference = goes_on ? q - k : q % extent - k % extent;
         row += (difference + extent - 1) * step;
         step *= 2 * extent - 1;
         q /= extent;
@@ -102,7 +108,7 @@ class OtherRows {
 
   void add_windows() {
     std::vector<std::int64_t> reversed(claimed_.window.rbegin(), claimed_.window.rend());
-    add_window("the window's extents are taken in reverse order", std::move(reversed));
+    add_window("the window's extents are taken in reverse order", reversed);
     if (claimed_.window.size() != 2) return;
     add_window("the window is taken for a square of its height", {claimed_.window[0], claimed_.window[0]});
     add_window("the window is taken for a square of its width", {claimed_.window[1], claimed_.window[1]});
