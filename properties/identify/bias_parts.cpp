@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -187,33 +188,33 @@ class Dividing {
 
   std::optional<std::vector<BiasPart>> told() const {
     if (out_.empty()) return std::vector<BiasPart>{};
-    std::vector<std::vector<const BiasCell*>> inside;
+    // A bit for each of `out`.
+    using Bits = std::vector<std::uint64_t>;
+    std::vector<Bits> inside;
     for (const BiasPart& part : parts_) {
-      std::vector<const BiasCell*>& list = inside.emplace_back();
-      for (const BiasCell& cell : out_) {
-        if (part.holds(asked_.question(cell), cell)) list.push_back(&cell);
+      Bits& bits = inside.emplace_back(out_.size() / 64 + 1, 0);
+      for (std::size_t i = 0; i < out_.size(); ++i) {
+        if (part.holds(asked_.question(out_[i]), out_[i])) bits[i / 64] |= std::uint64_t{1} << (i % 64);
       }
-      if (list.empty()) return std::vector{part};
+      if (std::ranges::all_of(bits, [](std::uint64_t word) { return word == 0; })) return std::vector{part};
     }
-    const auto has_none = [&](std::size_t i, std::size_t j, const BiasPart* third) {
-      const auto& [fewer, part] =
-          inside[i].size() < inside[j].size() ? std::pair(&inside[i], &parts_[j]) : std::pair(&inside[j], &parts_[i]);
-      return std::ranges::none_of(*fewer, [&](const BiasCell* cell) {
-        const BiasQuestion& question = asked_.question(*cell);
-        return part->holds(question, *cell) && (third == nullptr || third->holds(question, *cell));
-      });
+    const auto has_none = [&](std::size_t i, std::size_t j, std::size_t k) {
+      for (std::size_t word = 0; word < inside[i].size(); ++word) {
+        if ((inside[i][word] & inside[j][word] & inside[k][word]) != 0) return false;
+      }
+      return true;
     };
     for (const Pair wanted : {Pair::with_calls, Pair::of_cells, Pair::of_one_feature}) {
       for (std::size_t i = 0; i < parts_.size(); ++i) {
         for (std::size_t j = i + 1; j < parts_.size(); ++j) {
-          if (pair_of(i, j) == wanted && has_none(i, j, nullptr)) return std::vector{parts_[i], parts_[j]};
+          if (pair_of(i, j) == wanted && has_none(i, j, j)) return std::vector{parts_[i], parts_[j]};
         }
       }
     }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       for (std::size_t j = i + 1; j < parts_.size(); ++j) {
         for (std::size_t k = j + 1; k < parts_.size(); ++k) {
-          if (has_none(i, j, &parts_[k])) return std::vector{parts_[i], parts_[j], parts_[k]};
+          if (has_none(i, j, k)) return std::vector{parts_[i], parts_[j], parts_[k]};
         }
       }
     }
