@@ -250,7 +250,7 @@ std::string told_of(const FoundElsewhere& found) {
   if (!found.place && found.where == FoundElsewhere::Where::everywhere)
     return fmt::format("tokens {}, and the rest is right", other.of_many);
   if (!found.place) return fmt::format("where values are wrong, tokens {}", other.of_many);
-  std::string_view words = *other.of_one == '\0' || found.place->is_many ? other.of_many : other.of_one;
+  std::string_view words = other.of_one.empty() || found.place->is_many ? other.of_many : other.of_one;
   constexpr std::string_view of_positions = "have positions that ";
   if (found.place->words.starts_with("positions") && words.starts_with(of_positions))
     words.remove_prefix(of_positions.size());
