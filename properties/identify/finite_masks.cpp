@@ -29,6 +29,7 @@ struct ScoredPair {
   double own = 0;
   double other = 0;
   std::int64_t distance = 0;
+  std::int64_t first = 0;  // the first token's position
 };
 
 // Of each sequence and head: log of the other key's weight by that of the query's own; nothing where the other has
@@ -64,7 +65,7 @@ class PairedScores {
         const double times = first.other != 0 ? pair.other / first.other : 1;
         q.set(((i * heads + head) * 2 + own) * width, query_of(most) * times);
       }
-      positions.insert(positions.end(), {0, first.distance});
+      positions.insert(positions.end(), {first.first, first.first + first.distance});
     }
     const Tensor out = attend(session_, claim_, {.q = q, .k = k, .v = v, .positions = positions});
     std::vector<std::vector<double>> found;
@@ -210,6 +211,9 @@ class FarBiases {
       heads.push_back(head);
     }
     if (!border) return {};
+    // Positions beyond the border, and no distances, may be what is taken for others.
+    const std::vector<std::int64_t> near{1, *border};
+    if (!are_right(wrong_at(near, Ends::at_last))) return {};
     return fmt::format("{}biases of keys more than {} before the query {}",
                        std::ssize(heads) == heads_
                            ? std::string()
@@ -218,15 +222,24 @@ class FarBiases {
   }
 
  private:
+  // Where the two tokens stand: the first at position 0, or the second at the claim's last.
+  enum class Ends { at_0, at_last };
+
   std::int64_t last() const { return claim_.max_position - 1; }
 
+  static bool are_right(const std::vector<std::vector<bool>>& wrong) {
+    return std::ranges::none_of(wrong, [](const auto& heads) { return std::ranges::find(heads, true) != heads.end(); });
+  }
+
   // Each head's score where the product is `times` what makes up for the bias.
-  std::vector<std::vector<double>> asked(const std::vector<std::int64_t>& distances, double times) const {
+  std::vector<std::vector<double>> asked(const std::vector<std::int64_t>& distances, double times,
+                                         Ends ends = Ends::at_0) const {
     std::vector<std::vector<ScoredPair>> list;
     for (const std::int64_t distance : distances) {
       list.emplace_back();
       for (const double slope : slopes_)
-        list.back().push_back({0, times * slope * static_cast<double>(distance), distance});
+        list.back().push_back(
+            {0, times * slope * static_cast<double>(distance), distance, ends == Ends::at_0 ? 0 : last() - distance});
     }
     return scores_.logs(list);
   }
@@ -234,8 +247,8 @@ class FarBiases {
   // What is lost where a product and a bias of that size are rounded and added.
   double lost(double size) const { return 16 * std::ldexp(1, -format_of(claim_.dtype).precision) * (1 + size); }
 
-  std::vector<std::vector<bool>> wrong_at(const std::vector<std::int64_t>& distances) const {
-    const auto scores = asked(distances, 1);
+  std::vector<std::vector<bool>> wrong_at(const std::vector<std::int64_t>& distances, Ends ends = Ends::at_0) const {
+    const auto scores = asked(distances, 1, ends);
     std::vector<std::vector<bool>> wrong;
     for (std::size_t i = 0; i < distances.size(); ++i) {
       wrong.emplace_back();

@@ -82,15 +82,13 @@ TEST(WrongBiases, OfSlopesAreToldByTheirFormula) {
 
 TEST(WrongBiases, OfStepsAreToldByWhereQueriesStand) {
   EXPECT_EQ(said("decode-chunk-at-once"),
-            "all queries of a step stand where the last does, if they follow each other one by one");
-  EXPECT_EQ(said("decode-alibi-from-top"),
-            "queries of a step are counted from the first key's position, and keys after them have the bias of those "
-            "before");
+            "queries of a step stand further on by the queries that come after them: where the last does, of "
+            "consecutive ones");
+  EXPECT_EQ(said("decode-alibi-from-top"), "distances of a step count from the first key, either way");
   EXPECT_EQ(said("decode-alibi-from-top-bfloat16"), said("decode-alibi-from-top"));
-  EXPECT_EQ(
-      said("decode-unused-end"),
-      "in a step queries are taken to be the last tokens of the cache, not of their row: those of a row that ends "
-      "before see all its keys");
+  EXPECT_EQ(said("decode-unused-end"),
+            "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
+            "each other");
   EXPECT_EQ(said("cache-page-tail"), "of 165 tokens the last query alone does not see keys 160 to 164");
 }
 

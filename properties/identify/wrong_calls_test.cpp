@@ -112,7 +112,7 @@ const std::vector<Taken>& taken() {
        [](auto& row, const auto&) {
          for (Place& place : row) place[0] = std::min<std::int64_t>(place[0], 1023);
        },
-       "positions from 1024 on have the last position below 1024, and the rest is right"},
+       "positions above 1023 are clamped to it"},
       {"page_before", rope,
        [](auto& row, const auto&) {
          for (Place& place : row) {
