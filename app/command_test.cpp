@@ -416,12 +416,14 @@ TEST_F(Command, ReportsAreComparedAndRendered) {
   EXPECT_EQ(sextant("report render bad/report.json --out again.html").status, 0);
   EXPECT_EQ(read_all(directory_ / "again.html"), read_all(directory_ / "bad" / "report.html"));
   write("none.json", "{}");
-  expect_one_line(sextant("report compare none.json good/report.json"), "none.json: format: missing");
+  expect_one_line(sextant("report compare none.json good/report.json"),
+                  "none.json: expected a baseline or a report.json, which have a field format");
   expect_one_line(sextant("report render absent.json"), "absent.json: cannot be read");
   ASSERT_EQ(
       sextant(R"(audit builtin --profile quick --report other --spec '{"encoding":"sinusoidal","dim":18}')").status, 0);
   expect_one_line(sextant("report compare other/report.json good/report.json"), "other specs: dim ");
-  expect_one_line(sextant("audit builtin --baseline none.json" + claim), "none.json: format: missing");
+  expect_one_line(sextant("audit builtin --baseline none.json" + claim),
+                  "none.json: expected a baseline or a report.json, which have a field format");
 }
 
 // A report.json but for times, in bytes.
@@ -953,6 +955,9 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin again --spec transformer-512", "again: audit takes no such argument"},
       {"audit builtin --seed", "--seed: its value is missing"},
       {"foo", "foo: no such subcommand"},
+      {"adit builtin", "did you mean audit?"},
+      {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"rope_scaling":{"type":"linear","factor":2}}')",
+       "rope_scaling.type: unknown field: a spec's is called rope_type"},
   };
   for (const auto& [line, text] : lines) {
     SCOPED_TRACE(line);

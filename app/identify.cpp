@@ -100,7 +100,12 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
       const Identification made = identify::identify(*subject, probe);
       return {made, probe, reads_its_spec(*subject, probe, made)};
     } catch (const SubjectFailure& failure) {
-      if (is_only || failure.kind() != FailureKind::unsupported) throw;
+      if (is_only) throw;
+      if (failure.kind() != FailureKind::unsupported)
+        throw SubjectFailure(failure.kind(),
+                             fmt::format("{}; asked without --spec, as {}: if it serves another claim, name that",
+                                         failure.what(), encoding_name(asked)),
+                             failure.trace());
       reasons +=
           fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", name_of(operation_of(asked.encoding)), failure.what());
     } catch (const SubjectNameError& error) {

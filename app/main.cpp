@@ -74,7 +74,8 @@ void refuse_unknown(const std::map<std::string, sextant::Run>& subcommands, int 
   }
   std::vector<std::string_view> known;
   for (const auto& [name, run] : subcommands) known.push_back(name);
-  throw sextant::UsageError(fmt::format("{}: no such subcommand; expected one of {}", argv[1], fmt::join(known, ", ")));
+  throw sextant::UsageError(fmt::format("{}: no such subcommand; expected one of {}{}", argv[1], fmt::join(known, ", "),
+                                        sextant::did_you_mean(argv[1], known)));
 }
 
 std::string unwritten() { return fmt::format("standard output: cannot be written: {}", std::strerror(errno)); }

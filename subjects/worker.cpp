@@ -227,11 +227,11 @@ class WorkerSession final : public Session {
     } catch (const SafetensorsError& error) {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
     } catch (const SubjectFailure& failure) {
+      // The first request waits for all that comes before: a process that starts, a file that is imported.
+      const std::string when = requests.front().inputs.empty() ? " (the subject is started, and its file imported)"
+                                                               : asked_text(requests.front().inputs);
       if (failure.kind() == FailureKind::timed_out) {
         const double seconds = std::chrono::duration<double>(limits_.timeout).count();
-        // The first request waits for all that comes before: a process that starts, a file that is imported.
-        const std::string when = requests.front().inputs.empty() ? " (the subject is started, and its file imported)"
-                                                                 : asked_text(requests.front().inputs);
         throw SubjectFailure(failure.kind(),
                              fmt::format("{}: gave no answer within {:g} s{}", operation, seconds, when),
                              {.fix = "if it takes longer than that, say so by --timeout SECONDS"});
@@ -247,7 +247,7 @@ class WorkerSession final : public Session {
           trace.fix = "name a program that the shell finds and may run";
       }
       throw SubjectFailure(failure.kind(),
-                           fmt::format("{}: {}{}{}{}", operation, failure.what(), asked_text(requests.front().inputs),
+                           fmt::format("{}: {}{}{}{}", operation, failure.what(), when,
                                        line.empty() ? "" : "; it wrote: ", one_line(line)),
                            std::move(trace));
     }

@@ -134,6 +134,19 @@ std::optional<DiagnosedDifference> unkept_channels(const Subject& subject, const
                              DiagnosedStage::rotation};
 }
 
+// What a violated law says by itself, from the most special on.
+struct SaidByLaw {
+  std::string_view id;
+  const char* words;
+};
+constexpr std::array said_by_laws{
+    SaidByLaw{"determinism", "the same call is answered otherwise from time to time"},
+    SaidByLaw{"history", "an answer depends on the calls before it"},
+    SaidByLaw{"row_independence", "a row's answer depends on the other rows of its batch"},
+    SaidByLaw{"linearity",
+              "vectors are not turned linearly: a multiple of one, or the sum of two, comes back as something else"},
+};
+
 }  // namespace
 
 std::optional<DiagnosedDifference> violated_contracts(const Subject& subject, const Spec& claim,
@@ -148,6 +161,10 @@ std::optional<DiagnosedDifference> violated_contracts(const Subject& subject, co
       difference = {fmt::format("a call writes into its input {}", finding.substr(modified.size())), "",
                     DiagnosedStage::other};
     if (difference) return difference;
+  }
+  for (const SaidByLaw& law : said_by_laws) {
+    if (std::ranges::find(violated, law.id, &PropertyResult::id) != violated.end())
+      return DiagnosedDifference{law.words, "", DiagnosedStage::other};
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
@@ -14,7 +15,8 @@ namespace sextant::identify::violated_contracts_test {
 namespace {
 
 std::string told_of(const Subject& subject, const Spec& spec, const char* id) {
-  const auto results = audit({*property_named(id)}, subject, spec, {}).results;
+  std::vector<PropertyResult> results = audit({*property_named(id)}, subject, spec, {}).results;
+  std::erase_if(results, [](const PropertyResult& result) { return result.verdict != Verdict::violated; });
   const auto difference = violated_contracts(subject, spec, results);
   return difference ? difference->words : "";
 }
@@ -58,9 +60,14 @@ TEST(ViolatedContracts, SayWhichInputIsWritten) {
             "a call writes into its input x");
 }
 
+TEST(ViolatedContracts, SayWhatALawSaysByItself) {
+  EXPECT_EQ(told_of(*mutants::open("rope-scaled-by-block"), spec_of("rope-scaled-by-block"), "linearity"),
+            "vectors are not turned linearly: a multiple of one, or the sum of two, comes back as something else");
+}
+
 TEST(ViolatedContracts, SayNothingOfWhatHolds) {
   const Spec rope = parse_spec(R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":0.5,"max_position":256})");
-  for (const char* id : {"siblings", "untouched_channels", "input_unchanged"})
+  for (const char* id : {"siblings", "untouched_channels", "input_unchanged", "linearity"})
     EXPECT_EQ(told_of(*builtin_subject(), rope, id), "") << id;
 }
 
