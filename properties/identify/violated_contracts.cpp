@@ -142,7 +142,6 @@ struct SaidByLaw {
 constexpr std::array said_by_laws{
     SaidByLaw{"determinism", "the same call is answered otherwise from time to time"},
     SaidByLaw{"history", "an answer depends on the calls before it"},
-    SaidByLaw{"row_independence", "a row's answer depends on the other rows of its batch"},
     SaidByLaw{"linearity",
               "vectors are not turned linearly: a multiple of one, or the sum of two, comes back as something else"},
 };
