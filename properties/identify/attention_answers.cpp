@@ -14,6 +14,9 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/asked_attention.hpp"
+#include "properties/identify/attention_positions.hpp"
+#include "properties/identify/attention_probe.hpp"
+#include "properties/identify/differences.hpp"
 #include "properties/identify/fitted_scores.hpp"
 #include "properties/identify/other_attention.hpp"
 #include "properties/identify/other_query_scales.hpp"
@@ -66,7 +69,10 @@ PartedPlaces parted_places(const std::vector<AttentionPlaceOfHead>& all,
     std::size_t of_bad = 0;
     for (const AttentionPlaceOfHead& place : all) of_bad += bad.contains(number(place)) ? 1 : 0;
     if (2 * wrong.size() <= of_bad) return {};
-    return {fmt::format("{} {}", bad.size() == 1 ? one : several, fmt::join(bad, ", ")), bad.size()};
+    // The first of several is the one that is treated apart.
+    if (seen.size() > 3 && bad.size() + 1 == seen.size() && !bad.contains(0))
+      return {fmt::format("every {} but the first", one), 1};
+    return {fmt::format("{} {} alone", bad.size() == 1 ? one : several, fmt::join(bad, ", ")), bad.size()};
   };
   PartedPlaces heads = parted([](const AttentionPlaceOfHead& at) { return at.head; }, "head", "heads");
   if (!heads.words.empty()) return heads;
@@ -93,10 +99,13 @@ enum class AskedAs {
   blank,
   padded,
   step,
+  short_step,  // of one query
+  long_step,   // of more keys than a window has
   padded_step,
   far,
   near_and_far,
-  scaled
+  scaled,
+  scaled_step
 };
 
 // Positions of three rows about the length from which on a claim's frequencies change. The first reaches half as far
@@ -176,18 +185,8 @@ void set_low_scores(AttentionCase& request, double scale) {
 }
 
 std::int64_t heads_of(AskedAs call) {
-  return call == AskedAs::lengthy ? most_heads_of_long : std::numeric_limits<std::int64_t>::max();
-}
-
-// Of calls of one kind whose answers alone are wrong, for the end of words that do not name them.
-std::string condition_of(AskedAs call, const std::string& words) {
-  const auto names = [&](std::string_view kind) { return words.find(kind) != std::string::npos; };
-  switch (call) {
-    case AskedAs::padded: return names("padd") ? "" : ", in calls with padding alone";
-    case AskedAs::step:
-    case AskedAs::padded_step: return names("step") || names("cache") || names("padd") ? "" : ", in steps alone";
-    default: return "";
-  }
+  const bool is_long = call == AskedAs::lengthy || call == AskedAs::long_step;
+  return is_long ? most_heads_of_long : std::numeric_limits<std::int64_t>::max();
 }
 
 // Of calls that are the first whose answers are wrong.
@@ -204,6 +203,13 @@ std::string words_of_calls(AskedAs call) {
     case AskedAs::padded: return "values are wrong in calls with padding, and right in those without";
     case AskedAs::step:
       return "values are wrong in steps, whose queries are a sequence's last, and right in whole calls";
+    case AskedAs::short_step:
+      return "values are wrong in steps of one query, and right in those of several and in whole calls";
+    case AskedAs::long_step:
+      return "values are wrong in steps over more keys than the window has, and right in shorter ones and in whole "
+             "calls";
+    case AskedAs::scaled_step:
+      return "values are wrong in steps at positions at which queries are scaled, and right in whole calls there";
     case AskedAs::padded_step: return "values are wrong in steps over rows with padding, and right in those without";
     case AskedAs::far:
     case AskedAs::near_and_far: return "values are wrong in calls about the length from which frequencies change";
@@ -235,15 +241,18 @@ std::string words_of_blank(const AskedCase& asked, const std::vector<AttentionPl
 }
 
 // A step so far in its sequence that indices are beyond the length from which queries are scaled, at three times their
-// positions; the claim may not reach so far.
+// positions where the claim reaches so far.
 std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale) {
   const std::int64_t unit = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
   constexpr std::int64_t queries = 3;
   const std::int64_t tokens = unit + queries + 2;
-  if (tokens > longest_cache || 3 * tokens >= model_of(claim)->range().last) return std::nullopt;
+  const std::int64_t last = model_of(claim)->range().last;
+  const bool has_room = 3 * tokens < last;
+  // Or a whole period further on.
+  if (tokens > longest_cache || (!has_room && tokens + unit >= last)) return std::nullopt;
   AttentionCase request = ordinary_case(claim, tokens, 1);
   for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
-    request.positions[static_cast<std::size_t>(i)] = 3 * i;
+    request.positions[static_cast<std::size_t>(i)] = has_room ? 3 * i : i + unit;
   // Few keys count then.
   multiply(request.q, sharp_scores);
   return last_of(request, queries);
@@ -266,16 +275,188 @@ std::optional<Fault> scales_by_index(Session& session, const Spec& claim) {
   }
 }
 
-// Of what does not explain usual answers, which are right.
-std::string condition_of_unusual(AskedAs call, std::int64_t tokens) {
-  switch (call) {
-    case AskedAs::lengthy: return fmt::format(", in calls of {} tokens and not in those of {}", tokens, short_call);
-    case AskedAs::sharp:
-    case AskedAs::low:
-    case AskedAs::large: return ", where scores are large";
-    case AskedAs::great: return ", where values of keys are large";
-    default: return "";
+// What is asked of each kind; nothing where the claim has none.
+std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint64_t drawing = 7) {
+  const auto& encoding = *held<Attention>(claim);
+  const auto model = model_of(claim);
+  const std::int64_t room = model->most_tokens_from(model->range().first);
+  const bool is_long = call == AskedAs::lengthy;
+  const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far;
+  const bool is_scaled = call == AskedAs::scaled || call == AskedAs::scaled_step;
+  std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
+  if (is_long && tokens <= short_call) return std::nullopt;
+  const auto* rope = carried<Rope>(encoding);
+  if (is_far && !(rope != nullptr && depends_on_length(claim) && original_length(rope->rope_scaling)))
+    return std::nullopt;
+  const auto& scale = encoding.query_scale;
+  if (is_scaled && !scale) return std::nullopt;
+  if (call == AskedAs::great && claim.dtype == Dtype::float16) return std::nullopt;
+  if (call == AskedAs::channels && (!is_16_bit(claim.dtype) || encoding.head_dim < 8)) return std::nullopt;
+  if (call == AskedAs::long_step) {
+    constexpr std::int64_t beyond = 5;
+    constexpr std::int64_t longest_window = 4096;
+    if (!encoding.window || *encoding.window > longest_window) return std::nullopt;
+    tokens = *encoding.window + beyond;
+    if (tokens <= short_call || tokens > room) return std::nullopt;
   }
+  const bool is_one_row = is_long || call == AskedAs::long_step;
+  AttentionCase request = ordinary_case(claim, tokens, is_one_row ? 1 : is_far ? 3 : 2, drawing);
+  if (is_far) reach_lengths(request, claim, call);
+  if (is_scaled) reach_scales(request, *scale, model->range().last);
+  switch (call) {
+    case AskedAs::channels: keep_few_channels(request); break;
+    case AskedAs::low: set_low_scores(request, score_scale(encoding)); break;
+    case AskedAs::large: multiply(request.q, large_scores); break;
+    case AskedAs::sharp: multiply(request.q, sharp_scores); break;
+    case AskedAs::great: multiply(request.v, great_values); break;
+    case AskedAs::blank: blank_every_other(request.q); break;
+    case AskedAs::padded: return padded_on_both_sides(request);
+    case AskedAs::padded_step: return last_of(padded_on_both_sides(request), 3);
+    case AskedAs::step:
+    case AskedAs::long_step: return last_of(request, 3);
+    case AskedAs::short_step: return last_of(request, 1);
+    case AskedAs::scaled_step: return last_of(request, 6);
+    case AskedAs::usual:
+    case AskedAs::lengthy:
+    case AskedAs::far:
+    case AskedAs::near_and_far:
+    case AskedAs::scaled: break;
+  }
+  return request;
+}
+
+constexpr AskedAs all_calls[] = {AskedAs::usual,       AskedAs::lengthy, AskedAs::channels,     AskedAs::sharp,
+                                 AskedAs::large,       AskedAs::low,     AskedAs::great,        AskedAs::blank,
+                                 AskedAs::padded,      AskedAs::step,    AskedAs::short_step,   AskedAs::long_step,
+                                 AskedAs::padded_step, AskedAs::far,     AskedAs::near_and_far, AskedAs::scaled,
+                                 AskedAs::scaled_step};
+
+// One token of padding on one side of the first of two rows, or three of them.
+std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::int64_t count) {
+  const auto model = model_of(claim);
+  const std::int64_t tokens = std::min(short_call, model->most_tokens_from(model->range().first));
+  if (tokens < count + 2) return std::nullopt;
+  const AttentionCase request = ordinary_case(claim, tokens, 2, 8);
+  constexpr std::int64_t most_tries = 400;
+  for (std::int64_t fill = 3; fill < most_tries; fill += 2) {
+    AttentionCase padded = with_padding(request, side, tokens - count, fill, 0);
+    const std::int64_t seen = side == PaddedSide::left ? padded.starts.front() : tokens - padded.ends.front();
+    if (seen == count) return padded;
+  }
+  return std::nullopt;
+}
+
+// What calls that differ in what a sentence generalizes over show of it.
+enum class Shows { it, claim, neither };
+
+class Conditions {
+ public:
+  Conditions(Session& session, const Spec& claim, const OtherAttention& other)
+      : session_(session), claim_(claim), other_(other) {}
+
+  // The end of the sentence on a call, empty where other calls show the same.
+  std::string of(AskedAs call, const AttentionCase& request, const AskedCase* usual) const {
+    switch (call) {
+      case AskedAs::usual: return of_whole(request);
+      case AskedAs::lengthy:
+        return is_usual(usual)
+                   ? ""
+                   : fmt::format(", in calls of {} tokens and not in those of {}", request.tokens, short_call);
+      case AskedAs::sharp:
+      case AskedAs::low:
+      case AskedAs::large: return is_usual(usual) ? "" : ", where scores are large";
+      case AskedAs::great: return is_usual(usual) ? "" : ", where values of keys are large";
+      case AskedAs::padded: return of_padding(request) + (names("padd") ? "" : ", in calls with padding alone");
+      case AskedAs::step:
+      case AskedAs::long_step:
+      case AskedAs::scaled_step: return of_steps(call);
+      case AskedAs::short_step: return ", in steps of one query alone";
+      case AskedAs::padded_step: return names("step") || names("cache") || names("padd") ? "" : ", in steps alone";
+      default: return "";
+    }
+  }
+
+ private:
+  bool names(std::string_view kind) const { return other_.words.find(kind) != std::string::npos; }
+  bool is_usual(const AskedCase* usual) const {
+    return usual == nullptr || usual->off_of(other_, usual->places()).has_value();
+  }
+
+  Shows shown(std::optional<AttentionCase> request, std::int64_t heads) const {
+    if (!request) return Shows::it;
+    try {
+      const AskedCase asked(session_, claim_, std::move(*request), heads);
+      if (asked.off_of(other_, asked.places())) return Shows::it;
+      return asked.wrong().empty() ? Shows::claim : Shows::neither;
+    } catch (const SubjectFailure&) {
+      return Shows::it;
+    }
+  }
+
+  // A long call, and one at the claim's last positions.
+  std::string of_whole(const AttentionCase& request) const {
+    // Words of so many tokens.
+    if (other_.words.starts_with("of ")) return "";
+    const auto long_one = shown(case_of(claim_, AskedAs::lengthy), most_heads_of_long);
+    if (long_one == Shows::claim)
+      return fmt::format(", in calls of {} tokens and not in those of {}", request.tokens, long_call);
+    AttentionCase far = request;
+    const std::int64_t beyond = model_of(claim_)->range().last - 1 - std::ranges::max(far.positions);
+    for (std::int64_t& position : far.positions) position += std::max<std::int64_t>(beyond, 0);
+    if (shown(std::move(far), most_heads_of_long) == Shows::claim)
+      return fmt::format(", at positions up to {} and not at the last ones", std::ranges::max(request.positions));
+    return long_one == Shows::neither ? fmt::format(", in calls of {} tokens", request.tokens) : "";
+  }
+
+  std::string of_padding(const AttentionCase& request) const {
+    std::string words;
+    for (const PaddedSide side : {PaddedSide::left, PaddedSide::right}) {
+      const std::int64_t count =
+          side == PaddedSide::left ? request.starts.front() : request.tokens - request.ends.front();
+      const std::int64_t another = count == 1 ? 3 : 1;
+      if (shown(padded_by(claim_, side, another), std::numeric_limits<std::int64_t>::max()) == Shows::it) continue;
+      if (!words.empty()) return ", in some calls with padding";
+      words = fmt::format(", where a row has {} tokens of padding on the {}, and not where it has {}", count,
+                          side == PaddedSide::left ? "left" : "right", another);
+    }
+    return words;
+  }
+
+  std::string of_steps(AskedAs call) const {
+    const std::string usual = names("step") || names("cache") ? "" : ", in steps alone";
+    if (call == AskedAs::long_step) return usual.empty() ? "" : ", in steps over more keys than the window has";
+    const auto whole = call == AskedAs::step ? AskedAs::usual : AskedAs::scaled;
+    auto request = case_of(claim_, whole, 8);
+    if (!request) return usual;
+    if (shown(last_of(*request, 1), std::numeric_limits<std::int64_t>::max()) == Shows::it) return usual;
+    return ", in steps of several queries alone";
+  }
+
+  Session& session_;
+  const Spec& claim_;
+  const OtherAttention& other_;
+};
+
+// Of a claim with one field changed, which its fields say where it has no words.
+std::string words_of_change(const Spec& claim, const AttentionCase& request, const OtherAttention& other) {
+  if (!other.words.empty()) return other.words;
+  Spec changed = claim;
+  AttentionCase as_asked = request;
+  other.change(changed, as_asked);
+  std::vector<std::string> words;
+  for (const DiagnosedDifference& one : differences(claim, changed)) words.push_back(one.words);
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+// Scales that scores show where the claim's own are wrong: another amount, period or length.
+void add_seen_scale(Session& session, const Spec& claim, std::vector<OtherAttention>& others) {
+  const auto& encoding = *held<Attention>(claim);
+  AttentionProbe probe(session, claim, encoding);
+  const auto seen = seen_query_scale(probe, claim, encoding);
+  if (!seen) return;
+  OtherAttention other{.words = "", .says = OtherAttention::Says::claim};
+  other.change = [seen](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale = *seen; };
+  others.push_back(std::move(other));
 }
 
 // Of other vectors too: a row or two may be wrong alone by chance, or seem to have another one's values.
@@ -289,6 +470,17 @@ TakenRows confirmed_rows(Session& session, const AskedCase& asked, const std::ve
     if (taken_rows(again, again.wrong()).words != rows.words) return {};
   }
   return rows;
+}
+
+// Of two batch rows one says little of which others are like it.
+PartedPlaces confirmed_parts(Session& session, const AskedCase& asked, const std::vector<AttentionPlaceOfHead>& wrong,
+                             const Spec& claim) {
+  PartedPlaces parts = parted_places(asked.places(), wrong);
+  if (!parts.words.starts_with("batch row")) return parts;
+  constexpr std::int64_t rows = 4;
+  const AskedCase more(session, claim, ordinary_case(claim, asked.request().tokens, rows, 8),
+                       asked.places().back().head + 1);
+  return parted_places(more.places(), more.wrong());
 }
 
 // `usual` is the usual call, of another one; null where there is none.
@@ -318,11 +510,11 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     for (OtherAttention& fitted : fitted_scores(session, claim, asked.request(), heads_of(call)))
       others.push_back(std::move(fitted));
   }
+  if (call == AskedAs::scaled || call == AskedAs::scaled_step) add_seen_scale(session, claim, others);
   if (const OtherAttention* other = explaining(asked, others, asked.places())) {
-    std::string condition = condition_of(call, other->words);
-    if (usual != nullptr && !usual->off_of(*other, usual->places()))
-      condition = condition_of_unusual(call, asked.request().tokens);
-    told.fault.emplace(other->words + condition, other->stage);
+    const std::string condition = Conditions(session, claim, *other).of(call, asked.request(), usual);
+    told.fault.emplace(condition.empty() ? other->words : words_of_change(claim, asked.request(), *other) + condition,
+                       other->stage);
     if (other->says == OtherAttention::Says::claim && condition.empty()) {
       told.spec = claim;
       AttentionCase request = asked.request();
@@ -337,11 +529,12 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     told.fault.emplace(taken.words);
     return told;
   }
-  if (const PartedPlaces place = parted_places(asked.places(), wrong); !place.words.empty()) {
+  if (const PartedPlaces place = confirmed_parts(session, asked, wrong, claim); !place.words.empty()) {
     if (const OtherAttention* other = explaining(asked, others, wrong))
-      told.fault.emplace(fmt::format("{}, in {} alone", other->words, place.words), other->stage);
+      told.fault.emplace(fmt::format("{}, in {}", words_of_change(claim, asked.request(), *other), place.words),
+                         other->stage);
     else
-      told.of_heads = fmt::format("{} alone {} wrong", place.words, place.count == 1 ? "is" : "are");
+      told.of_heads = fmt::format("{} {} wrong", place.words, place.count == 1 ? "is" : "are");
   } else if (call == AskedAs::lengthy) {
     if (const auto token = first_wrong_token(asked.places(), wrong))
       told.of_tokens = fmt::format("queries from token {} of a call on are wrong, those before are right", *token);
@@ -383,41 +576,19 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
 AttentionAnswers attention_answers(Session& session, const Spec& claim) {
   const auto model = model_of(claim);
   if (model->not_judged()) return {};
-  const std::int64_t room = model->most_tokens_from(model->range().first);
   std::optional<AskedCase> usual;
-  for (const AskedAs call : {AskedAs::usual, AskedAs::lengthy, AskedAs::channels, AskedAs::sharp, AskedAs::large,
-                             AskedAs::low, AskedAs::great, AskedAs::blank, AskedAs::padded, AskedAs::step,
-                             AskedAs::padded_step, AskedAs::far, AskedAs::near_and_far, AskedAs::scaled}) {
-    const bool is_long = call == AskedAs::lengthy;
-    const std::int64_t tokens = std::min(is_long ? long_call : short_call, room);
-    if (is_long && tokens <= short_call) continue;
-    const auto* rope = carried<Rope>(*held<Attention>(claim));
-    const bool has_lengths = rope != nullptr && depends_on_length(claim) && original_length(rope->rope_scaling);
-    const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far;
-    if (is_far && !has_lengths) continue;
-    const auto& scale = held<Attention>(claim)->query_scale;
-    if (call == AskedAs::scaled && !scale) continue;
-    AttentionCase request = ordinary_case(claim, tokens, is_long ? 1 : is_far ? 3 : 2);
-    if (is_far) reach_lengths(request, claim, call);
-    if (call == AskedAs::scaled) reach_scales(request, *scale, model->range().last);
-    if (call == AskedAs::great && claim.dtype == Dtype::float16) continue;
-    if (call == AskedAs::channels && (!is_16_bit(claim.dtype) || request.q.shape[3] < 8)) continue;
-    if (call == AskedAs::channels) keep_few_channels(request);
-    if (call == AskedAs::low) set_low_scores(request, score_scale(*held<Attention>(claim)));
-    if (call == AskedAs::large) multiply(request.q, large_scores);
-    if (call == AskedAs::sharp) multiply(request.q, sharp_scores);
-    if (call == AskedAs::great) multiply(request.v, great_values);
-    if (call == AskedAs::blank) blank_every_other(request.q);
-    if (call == AskedAs::padded || call == AskedAs::padded_step) request = padded_on_both_sides(std::move(request));
-    if (call == AskedAs::step || call == AskedAs::padded_step) request = last_of(request, 3);
+  for (const AskedAs call : all_calls) {
+    auto request = case_of(claim, call);
+    if (!request) continue;
     try {
-      const AskedCase asked(session, claim, std::move(request), heads_of(call));
+      const AskedCase asked(session, claim, std::move(*request), heads_of(call));
       const bool is_whole = call == AskedAs::lengthy || call == AskedAs::sharp || call == AskedAs::low ||
                             call == AskedAs::large || call == AskedAs::great;
       AttentionAnswers told = held_against(session, asked, claim, call, is_whole && usual ? &*usual : nullptr);
       if (call == AskedAs::usual) usual.emplace(asked);
-      // Whole calls show no index apart from a query's number, whose scale is none.
-      if (call == AskedAs::scaled && told.are == AttentionAnswers::Are::wrong) {
+      // Whole calls show no index apart from a query's number, whose scale may be none.
+      const bool is_scaled = call == AskedAs::usual || call == AskedAs::lengthy || call == AskedAs::scaled;
+      if (is_scaled && told.are == AttentionAnswers::Are::wrong) {
         if (auto by_index = scales_by_index(session, claim)) {
           told.fault = std::move(by_index);
           told.spec.reset();
@@ -430,6 +601,20 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
     }
   }
   return {};
+}
+
+bool meet_ordinary_calls(Session& session, const Spec& claim) {
+  if (model_of(claim)->not_judged()) return true;
+  for (const AskedAs call : all_calls) {
+    auto request = case_of(claim, call);
+    if (!request) continue;
+    try {
+      if (!AskedCase(session, claim, std::move(*request), heads_of(call)).wrong().empty()) return false;
+    } catch (const SubjectFailure& failure) {
+      if (call == AskedAs::usual || call == AskedAs::lengthy) throw;
+    }
+  }
+  return true;
 }
 
 }  // namespace sextant::identify

@@ -26,6 +26,10 @@ struct AttentionAnswers {
 /// other vectors for each drawing.
 AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch, std::uint64_t drawing = 7);
 
+/// Whether all those calls are answered as a claim has it, which may be another one than the session is of.
+/// @throws what attend does, but for calls that few subjects support.
+bool meet_ordinary_calls(Session& session, const Spec& claim);
+
 /// Of whole calls, short and long, of one with padding and of a step; those that a subject does not support are passed
 /// over. @throws what attend does, but for these.
 AttentionAnswers attention_answers(Session& session, const Spec& claim);

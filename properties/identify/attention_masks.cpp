@@ -61,7 +61,7 @@ class HeadMask {
   }
 
   std::string words(const Attention& claimed) const {
-    for (const NamedMask& named : list()) {
+    for (const NamedMask& named : list(claimed)) {
       if (is(named)) return named.words;
     }
     const std::string block = hidden_block(claimed);
@@ -69,23 +69,29 @@ class HeadMask {
   }
 
  private:
-  std::vector<NamedMask> list() const {
+  std::vector<NamedMask> list(const Attention& claimed) const {
     const auto causal = [](std::int64_t query, std::int64_t key) { return key <= query; };
     const auto open = [](std::int64_t, std::int64_t) { return true; };
     std::vector<NamedMask> list{{"", causal}, {"", open}};
     const auto edge = first_without_key_0();
     if (edge) {
-      const std::int64_t width = *edge;
-      list.push_back({"", [=](std::int64_t q, std::int64_t k) { return k <= q && q - k < width; }});
-      list.push_back({"", [=](std::int64_t q, std::int64_t k) { return std::abs(q - k) < width; }});
+      const std::int64_t end = *edge;
+      list.push_back({"", [=](std::int64_t q, std::int64_t k) { return k <= q && q - k < end; }});
+      list.push_back({"", [=](std::int64_t q, std::int64_t k) { return std::abs(q - k) < end; }});
     }
     list.push_back({"the mask is inverted: a token sees itself and later ones, and none before it",
                     [](std::int64_t q, std::int64_t k) { return k >= q; }});
+    const std::int64_t width = claimed.window.value_or(mask_.tokens);
+    const auto within = [width](auto sees) {
+      return [=](std::int64_t q, std::int64_t k) { return std::abs(q - k) < width && sees(q, k); };
+    };
+    list.push_back({"no query but the first sees itself: the causal mask hides their own keys",
+                    within([](std::int64_t q, std::int64_t k) { return k < q || (k == 0 && q == 0); })});
     list.push_back({"a query does not see itself: the causal mask hides its own key",
-                    [](std::int64_t q, std::int64_t k) { return k < q; }});
-    list.push_back({"a query does not see itself", [](std::int64_t q, std::int64_t k) { return k != q; }});
+                    within([](std::int64_t q, std::int64_t k) { return k < q; })});
+    list.push_back({"a query does not see itself", within([](std::int64_t q, std::int64_t k) { return k != q; })});
     list.push_back({"a query sees one key more than the causal mask allows: the one after its own",
-                    [](std::int64_t q, std::int64_t k) { return k <= q + 1; }});
+                    within([](std::int64_t q, std::int64_t k) { return k <= q + 1; })});
     if (edge) {
       const std::int64_t block = *edge;
       list.push_back(
@@ -104,7 +110,7 @@ class HeadMask {
       list.push_back(
           {fmt::format("the first {} tokens see each other, as a prefix does, and the causal mask holds after them",
                        first),
-           [=](std::int64_t q, std::int64_t k) { return k <= std::max(q, first - 1); }});
+           within([=](std::int64_t q, std::int64_t k) { return k <= std::max(q, first - 1); })});
     }
     return list;
   }

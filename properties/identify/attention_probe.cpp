@@ -22,18 +22,20 @@ Tensor AttentionProbe::attended(const Tensor& q, const Tensor& k, const Tensor& 
   return attend(session_, claim_, request);
 }
 
-std::vector<double> AttentionProbe::weights_of_zeros(const std::vector<std::int64_t>& positions) {
+std::vector<double> AttentionProbe::weights_of_zeros(const std::vector<std::int64_t>& positions, std::int64_t rows) {
   const std::int64_t tokens = std::ssize(positions);
   const std::int64_t width = encoding_.head_dim;
-  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, tokens, width});
-  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, tokens, width});
+  const Tensor q = Tensor::zeros(claim_.dtype, {rows, encoding_.num_heads, tokens, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {rows, encoding_.num_kv_heads, tokens, width});
   Tensor v = k;
-  for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) {
+  for (std::int64_t head = 0; head < rows * encoding_.num_kv_heads; ++head) {
     for (std::int64_t token = 0; token < tokens; ++token) v.set((head * tokens + token) * width + token, 1);
   }
-  const Tensor out = attended(q, k, v, positions);
+  std::vector<std::int64_t> of_rows;
+  for (std::int64_t row = 0; row < rows; ++row) of_rows.insert(of_rows.end(), positions.begin(), positions.end());
+  const Tensor out = attended(q, k, v, of_rows);
   std::vector<double> weights;
-  for (std::int64_t row = 0; row < encoding_.num_heads * tokens; ++row) {
+  for (std::int64_t row = 0; row < rows * encoding_.num_heads * tokens; ++row) {
     for (std::int64_t key = 0; key < tokens; ++key) weights.push_back(out.at(row * width + key));
   }
   return weights;

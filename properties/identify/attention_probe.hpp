@@ -17,7 +17,8 @@ class AttentionProbe {
 
   /// The weights [heads, tokens, tokens] of a sequence of tokens at these positions, head_dim at most, whose queries
   /// and keys are 0: what is added to scores alone tells them apart.
-  std::vector<double> weights_of_zeros(const std::vector<std::int64_t>& positions);
+  /// With several batch rows, [rows, heads, tokens, tokens], all have the same positions.
+  std::vector<double> weights_of_zeros(const std::vector<std::int64_t>& positions, std::int64_t rows = 1);
 
   /// How far from a query the first key is that it does not see, in a sequence of so many tokens.
   std::optional<std::int64_t> first_hidden(std::int64_t tokens);

@@ -95,9 +95,13 @@ std::string evaluation_words(const Spec& claim, const Spec& found) {
                             is_of<QkNormRope>(claim) ? "normalized heads, or " : "", format);
       break;
     case Evaluation::dtype:
-      rounded = fmt::format("{} are rounded to {}, not the last alone",
-                            attends ? "the results of attention's steps" : "the table and the result of each operation",
-                            format);
+      // A wider bound that admits the answers says of no step that it is rounded.
+      if (attends) {
+        rounded = fmt::format("the formula is the claimed one, computed less exactly, as where steps are rounded to {}",
+                              format);
+        break;
+      }
+      rounded = fmt::format("the table and the result of each operation are rounded to {}, not the last alone", format);
       break;
     case Evaluation::dtype_accumulate:
       rounded = fmt::format("the result of each operation, and of each term of a sum, is rounded to {}", format);
@@ -215,6 +219,13 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
     const ShortAudit second = audited(subject, *found.spec);
     diagnosis.is_verified = second.holds;
     diagnosis.of_bound = second.of_bound;
+    // One that reads a field of the spec in some calls alone is another subject under the changed claim.
+    const bool is_so_as_asked =
+        !second.holds || !is_of<Attention>(claim) || audited_as_asked(subject, claim, *found.spec).holds;
+    if (!is_so_as_asked) {
+      told.diagnosis = {};
+      return told;
+    }
     if (has_other_evaluation && !second.holds)
       diagnosis.differences.erase(diagnosis.differences.begin() + static_cast<std::ptrdiff_t>(before_evaluation));
     if (diagnosis.differences.empty()) return {};

@@ -154,7 +154,9 @@ class Call {
     std::vector<std::vector<double>> scores(static_cast<std::size_t>(queries()));
     for (std::int64_t query = 0; query < queries(); ++query) {
       const std::int64_t token = first_query(row) + query;
-      const std::vector<double> q = turned(vector(q_, with_.query(of_, {row, head, query})), position(row, token));
+      Place from = with_.query(of_, {row, head, query});
+      from.token = std::min(from.token, queries() - 1);
+      const std::vector<double> q = turned(vector(q_, from), position(row, token));
       for (std::int64_t key = 0; key < keys(); ++key) {
         const Seen at{token, key, position(row, token), position(row, key), head, row};
         const bool is_hidden = with_.padding == Padding::hidden;

@@ -152,6 +152,7 @@ class AttentionIdentifier {
     }
     const FittedAnswers fitted = fitted_answers(session_, *answers_.spec);
     if (!fitted.hold || fitted.spec.accuracy != claim_.accuracy) return false;
+    if (!meet_ordinary_calls(session_, fitted.spec)) return false;
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (!answers_.fault->words.empty()) found_.convention.push_back(*answers_.fault);
@@ -195,18 +196,37 @@ class AttentionIdentifier {
     if (tokens < 4) return false;
     std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens));
     std::iota(positions.begin(), positions.end(), 0);
-    const std::vector<double> weights = probe_.weights_of_zeros(positions);
+    constexpr std::int64_t rows = 4;
+    const std::vector<double> weights = probe_.weights_of_zeros(positions, rows);
     // Without softmax weights of zeros are 0.
     if (std::ranges::all_of(weights, [](double one) { return one == 0; })) return false;
-    const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
-      const double one = weights[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
-      return one != 0 && !std::isnan(one);
-    };
-    return take_mask_words({claimed_.num_heads, tokens, sees});
+    std::vector<std::string> of_rows;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
+        const std::int64_t at = ((row * claimed_.num_heads + head) * tokens + query) * tokens + key;
+        const double one = weights[static_cast<std::size_t>(at)];
+        return one != 0 && !std::isnan(one);
+      };
+      of_rows.push_back(mask_words({claimed_.num_heads, tokens, sees}, claimed_));
+    }
+    return take_mask_words(words_of_rows(of_rows));
   }
 
-  bool take_mask_words(const SeenMask& mask) {
-    std::string words = mask_words(mask, claimed_);
+  // Of each batch row a mask that no spec has, empty where it has one of a spec.
+  static std::string words_of_rows(const std::vector<std::string>& of_rows) {
+    const auto odd = std::ranges::find_if(of_rows, [](const std::string& one) { return !one.empty(); });
+    if (odd == of_rows.end()) return {};
+    std::vector<std::size_t> same;
+    for (std::size_t row = 0; row < of_rows.size(); ++row) {
+      if (of_rows[row] == *odd) same.push_back(row);
+    }
+    if (same.size() == of_rows.size()) return *odd;
+    if (same.size() + 1 == of_rows.size() && same.front() == 1)
+      return fmt::format("{}, in every batch row but the first", *odd);
+    return fmt::format("{}, in batch {} {} alone", *odd, same.size() == 1 ? "row" : "rows", fmt::join(same, ", "));
+  }
+
+  bool take_mask_words(std::string words) {
     if (words.empty()) return false;
     found_.table.push_back(words);
     found_.faults.emplace_back(std::move(words));
@@ -224,9 +244,10 @@ class AttentionIdentifier {
       return false;
     const std::vector<bool> seen = probe_.seen_keys(tokens);
     if (std::ranges::find(seen, true) == seen.end()) return false;
-    return take_mask_words({claimed_.num_heads, tokens, [&](std::int64_t head, std::int64_t query, std::int64_t key) {
-                              return seen[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
-                            }});
+    const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
+      return seen[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
+    };
+    return take_mask_words(mask_words({claimed_.num_heads, tokens, sees}, claimed_));
   }
 
   void take_mask() {
@@ -497,15 +518,11 @@ class AttentionIdentifier {
     }
     const bool queries_turn = positions_enter(Role::query);
     const bool keys_turn = positions_enter(Role::key);
-    // Of scores of 16 bits that is no proof; attention_answers.cpp has told of it where it is so.
-    if (queries_turn != keys_turn && is_16_bit(claim_.dtype)) {
-      keep_claimed("scores differ little with positions");
-      return;
-    }
+    // Keys of two tokens are a call's first, from which positions may count, and scores of 16 bits show little:
+    // attention_answers.cpp has told of one side that is not turned.
     if (queries_turn != keys_turn) {
-      found_.faults.emplace_back(keys_turn ? "keys are turned by their positions, and queries are not"
-                                           : "queries are turned by their positions, and keys are not");
-      found_.table.push_back(found_.faults.back().words);
+      keep_claimed(keys_turn ? "scores differ little with the positions of queries"
+                             : "scores differ little with the positions of keys that are a call's first");
       return;
     }
     if (!queries_turn) {
@@ -571,6 +588,10 @@ class AttentionIdentifier {
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(misfit(fitted.where));
+    // Of a few short calls.
+    if (fitted.hold && found_.faults.empty() && to_json(fitted.spec) != to_json(claim_) &&
+        !meet_ordinary_calls(session_, fitted.spec))
+      found_.faults.push_back(misfit("some calls are answered otherwise"));
     // Rounded positions are not told from rounded angles.
     const bool is_coarse =
         fitted.spec.accuracy == AccuracyClass::float16_angle || fitted.spec.accuracy == AccuracyClass::bfloat16_angle;

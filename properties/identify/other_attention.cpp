@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@
 #include "properties/identify/other_turnings.hpp"
 #include "properties/identify/tried_claims.hpp"
 #include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -72,6 +76,7 @@ class OtherAttentions {
       add_masks_of_steps();
       add_steps();
     }
+    add_window();
     add_rows();
     add_key_heads();
     add_scales();
@@ -79,7 +84,10 @@ class OtherAttentions {
     if (sees_positions(claimed_)) add_positions();
     add_other_turnings(claim_, request_, list_);
     add_other_biases(claimed_, list_);
-    if (!is_step_ && !is_padded_) add_other_scores(claimed_, list_);
+    if (!is_padded_) {
+      if (!is_step_) add_rounded_steps(claim_, list_);
+      add_other_scores(claimed_, list_);
+    }
     add_queries();
     return std::move(list_);
   }
@@ -209,11 +217,21 @@ class OtherAttentions {
         });
       };
       sinks("every head has the sink of the first", [](const Tensor& given, std::int64_t) { return given.at(0); });
-      sinks("a sink counts as a score of 0, whatever it is", [](const Tensor&, std::int64_t) { return 0; });
+      sinks("a sink counts as a score of 0, whatever it is", [](const Tensor&, std::int64_t) { return 0.0; });
       sinks("sinks are multiplied by softmax_scale, as products of queries and keys are",
             [scale = score_scale(claimed_)](const Tensor& given, std::int64_t head) { return scale * given.at(head); });
       sinks("heads have each other's sinks: head 0 has the last one's",
             [](const Tensor& given, std::int64_t head) { return given.at(given.elements() - 1 - head); });
+      if (claimed_.logit_softcap)
+        sinks("sinks go through the softcap too, as products of queries and keys do",
+              [cap = *claimed_.logit_softcap](const Tensor& given, std::int64_t head) {
+                return cap * std::tanh(given.at(head) / cap);
+              });
+      sinks("sinks below 0 count as 0",
+            [](const Tensor& given, std::int64_t head) { return std::max(given.at(head), 0.0); });
+      list_.push_back({.words = "a sink counts in softmax's sum only where it is greater than every score of its query",
+                       .weights = ScoresToWeights::of_scores,
+                       .has_sink = [](double sink, double greatest) { return sink >= greatest; }});
       add("sinks have the other sign", [](Spec&, AttentionCase& request) {
         for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
       });
@@ -263,7 +281,10 @@ class OtherAttentions {
                });
     }
     const std::int64_t axes = claimed_.position ? axes_of_position() : 1;
-    if (axes < 2) return;
+    if (axes < 2) {
+      if (!is_step_ && !is_padded_) add_counted_sides();
+      return;
+    }
     std::vector<std::int64_t> order(static_cast<std::size_t>(axes));
     std::iota(order.begin(), order.end(), 0);
     do add_axis_order(order);
@@ -282,6 +303,29 @@ class OtherAttentions {
            [at, axes](const auto& given, std::int64_t, std::int64_t i, const AttentionCase& request) {
              return at(given, axes - 1, i, request);
            });
+  }
+
+  // As a step of all tokens, whose queries and keys have positions apart.
+  void add_counted_sides() {
+    const auto position = position_model(claim_, claimed_);
+    if (!position || !position->turning()) return;
+    const auto counted = [this](std::string words, auto of) {
+      add(
+          std::move(words),
+          [of](Spec&, AttentionCase& request) {
+            request.query_positions = request.positions;
+            const std::vector<std::int64_t> given = request.positions;
+            std::vector<std::int64_t>& changed = of(request);
+            for (std::int64_t i = 0; i < std::ssize(given); ++i)
+              changed[static_cast<std::size_t>(i)] -=
+                  given[static_cast<std::size_t>(i / request.tokens * request.tokens)];
+          },
+          DiagnosedStage::position);
+    };
+    counted("keys are turned by positions that count from the first key of their row's call, and queries by their own",
+            [](AttentionCase& request) -> std::vector<std::int64_t>& { return request.positions; });
+    counted("queries are turned by positions that count from the first of their row's call, and keys by their own",
+            [](AttentionCase& request) -> std::vector<std::int64_t>& { return request.query_positions; });
   }
 
   // The claim with its axes in another order, where that is one: its fields say how it differs.
@@ -333,6 +377,71 @@ class OtherAttentions {
       std::ranges::fill(request.starts, request.starts.front());
       if (!request.is_step()) std::ranges::fill(request.ends, request.ends.front());
     });
+    if (!request_.ends.empty())
+      add_ends("every batch row ends where the first does, before its padding on the right",
+               [](AttentionCase& request) { std::ranges::fill(request.ends, request.ends.front()); });
+    if (!request_.starts.empty())
+      add_ends("every batch row begins where the first does, behind its padding on the left",
+               [](AttentionCase& request) { std::ranges::fill(request.starts, request.starts.front()); });
+    add_low_padding();
+  }
+
+  // Padding that a finite number hides, as seen where all its keys and values are zeros.
+  void add_low_padding() {
+    if (claimed_.position || claimed_.causal) return;
+    for (const double lower : {1.0, 5.0, 10.0, 20.0}) {
+      OtherAttention low{.words = fmt::format("scores of padding are {:g} lower, not minus infinity", lower),
+                         .weights = ScoresToWeights::of_scores};
+      const auto given = std::make_shared<std::vector<KeyRange>>();
+      low.change = [given](Spec&, AttentionCase& request) {
+        given->clear();
+        for (std::int64_t row = 0; row < request.batch; ++row) given->push_back(request.sequence(row));
+        request.starts = request.ends = {};
+      };
+      low.scores = [lower, given](const ScoresOfQuery& of) {
+        for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
+          const bool is_padding = !(*given)[static_cast<std::size_t>(of.place.batch)].contains(key);
+          if (is_padding) of.scores[static_cast<std::size_t>(key - of.keys.first)] -= lower;
+        }
+      };
+      list_.push_back(std::move(low));
+    }
+  }
+
+  // Of keys that a spec shows, those that are seen alone.
+  void add_mask(std::string words, Change shows, const std::function<bool(const ScoresOfQuery&, std::int64_t)>& sees) {
+    OtherAttention masked{.words = std::move(words), .weights = ScoresToWeights::of_scores};
+    masked.change = std::move(shows);
+    masked.scores = [sees](const ScoresOfQuery& of) {
+      const double none = std::ranges::max(of.scores) - 1000;
+      for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
+        if (!sees(of, key)) of.scores[static_cast<std::size_t>(key - of.keys.first)] = none;
+      }
+    };
+    list_.push_back(std::move(masked));
+  }
+
+  // A window that no query of a call reaches the end of is none.
+  void add_window() {
+    if (!claimed_.window || *claimed_.window >= tokens_) return;
+    OtherAttention none{.words = "", .says = OtherAttention::Says::claim};
+    none.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); };
+    list_.push_back(std::move(none));
+    if (!is_step_) return;
+    const auto unbounded = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); };
+    const std::int64_t window = *claimed_.window;
+    add_mask("in a step the window counts its queries from the top left: the first one as the sequence's first token",
+             unbounded,
+             [window](const ScoresOfQuery& of, std::int64_t key) { return std::abs(of.place.token - key) < window; });
+    if (queries_ < 2) return;
+    add_mask("in a step all queries have the last one's window", unbounded,
+             [window](const ScoresOfQuery& of, std::int64_t key) {
+               return of.request.token_of(of.place.batch, of.request.queries() - 1) - key < window;
+             });
+    add_mask("in a step all queries have the first one's window", unbounded,
+             [window](const ScoresOfQuery& of, std::int64_t key) {
+               return of.request.token_of(of.place.batch, 0) - key < window;
+             });
   }
 
   // A step's queries see as many keys as the last tokens of a sequence do.
@@ -341,6 +450,10 @@ class OtherAttentions {
       if (!is_padded_)
         add_ends("in a step the causal mask is aligned to the top left: its first query sees the first key alone",
                  [](AttentionCase& request) { std::ranges::fill(request.ends, request.queries()); });
+      add_mask(
+          "in a step the causal mask is aligned to the top left: its first query sees the first key alone",
+          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); },
+          [](const ScoresOfQuery& of, std::int64_t key) { return key <= std::max(of.place.token, of.keys.first); });
       add_ends("in a step a query does not see its own key", [](AttentionCase& request) {
         for (std::int64_t& end : request.ends) --end;
       });
@@ -348,21 +461,18 @@ class OtherAttentions {
         add("in a step every query sees all keys: no causal mask is among its tokens",
             [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; });
     }
-    if (!request_.ends.empty() && claimed_.causal && !claimed_.sinks && !claimed_.query_scale &&
-        !claimed_.logit_softcap) {
-      OtherAttention counted{.words =
-                                 "in a step queries' indices are counted back from the cache's end, not from their "
-                                 "row's, so that they see each other",
-                             .weights = ScoresToWeights::of_scores};
-      counted.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; };
-      counted.scores = [](const ScoresOfQuery& of) {
-        const double none = std::ranges::max(of.scores) - 1000;
-        const std::int64_t last = of.request.tokens - of.request.queries() + of.place.token;
-        for (std::int64_t key = std::max(last + 1, of.keys.first); key < of.keys.end; ++key)
-          of.scores[static_cast<std::size_t>(key - of.keys.first)] = none;
-      };
-      list_.push_back(std::move(counted));
-    }
+    if (!request_.ends.empty() && claimed_.causal)
+      add_mask(
+          "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
+          "each other",
+          [](Spec& spec, AttentionCase&) {
+            held<Attention>(spec)->causal = false;
+            held<Attention>(spec)->window.reset();
+          },
+          [window = claimed_.window](const ScoresOfQuery& of, std::int64_t key) {
+            const std::int64_t last = of.request.tokens - of.request.queries() + of.place.token;
+            return key <= last && (!window || last - key < *window);
+          });
     if (!request_.ends.empty())
       add("in a step queries are taken to be the last tokens of the cache, not of their row",
           [](Spec&, AttentionCase& request) { request.ends = {}; });
@@ -408,6 +518,16 @@ class OtherAttentions {
           DiagnosedStage::position);
     }
     add_distances_of_steps();
+    add_own_keys();
+    add(
+        "queries of a step are counted on from the first key's position",
+        [](Spec&, AttentionCase& request) {
+          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+            request.query_positions[static_cast<std::size_t>(i)] =
+                request.positions[static_cast<std::size_t>(i / request.queries() * request.tokens)] +
+                i % request.queries();
+        },
+        DiagnosedStage::position);
     add(
         "queries of a step are counted from the first key",
         [](Spec&, AttentionCase& request) {
@@ -434,6 +554,59 @@ class OtherAttentions {
           DiagnosedStage::position);
   }
 
+  // A step's own keys, which it turns itself, and those that a cache keeps.
+  void add_own_keys() {
+    const auto position = position_model(claim_, claimed_);
+    if (!position || !position->turning()) return;
+    const auto moved = [this](std::string words, auto at) {
+      add(
+          std::move(words),
+          [at](Spec&, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+              const std::int64_t row = i / request.tokens % request.batch;
+              std::int64_t& one = request.positions[static_cast<std::size_t>(i)];
+              one = at(request, row, i % request.tokens, one);
+            }
+          },
+          DiagnosedStage::position);
+    };
+    const auto first_own = [](const AttentionCase& request, std::int64_t row) { return request.token_of(row, 0); };
+    moved("in a step its own keys are not turned by their positions",
+          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+            return key >= first_own(request, row) ? 0 : own;
+          });
+    moved("in a step its own keys are turned by positions that count from the first of them",
+          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+            const std::int64_t first = first_own(request, row);
+            return key < first ? own : own - request.query_position(row, 0);
+          });
+    if (queries_ > 1) {
+      moved("of a step's own keys the last alone is turned by its position",
+            [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
+                                          std::int64_t own) {
+              const std::int64_t first = first_own(request, row);
+              return key >= first && key < first + count - 1 ? 0 : own;
+            });
+      moved("of a step's own keys the first alone is turned by its position",
+            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+              return key > first_own(request, row) ? 0 : own;
+            });
+    }
+    if (claimed_.cached_keys == CachedKeys::plain)
+      moved("in a step cached keys are not turned by their positions, and its own are",
+            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+              return key < first_own(request, row) ? 0 : own;
+            });
+    if (!request_.ends.empty() && claimed_.cached_keys == CachedKeys::rotated)
+      moved(
+          "a step's own keys are taken to be the cache's last, not their row's: those before are not turned, as if "
+          "they came from the cache",
+          [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
+                                        std::int64_t own) {
+            return key >= first_own(request, row) && key < request.tokens - count ? 0 : own;
+          });
+  }
+
   // Of queries that come before some keys then.
   void add_distances_of_steps() {
     if (carried<Alibi>(claimed_) == nullptr) return;
@@ -446,9 +619,29 @@ class OtherAttentions {
                 i % request.queries();
         },
         DiagnosedStage::position);
-    list_.back().bias = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+    const auto either_way = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
       return own.quickly({std::max(place.query, place.key), std::min(place.query, place.key), place.head}, weight);
     };
+    list_.back().bias = either_way;
+    const auto by_index = [&](std::string words, auto of_query) {
+      add(
+          std::move(words),
+          [of_query](Spec&, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
+              request.positions[static_cast<std::size_t>(i)] = i % request.tokens;
+            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
+              request.query_positions[static_cast<std::size_t>(i)] =
+                  of_query(request, i / request.queries() % request.batch, i % request.queries());
+          },
+          DiagnosedStage::position);
+      list_.back().bias = either_way;
+    };
+    by_index("in a step distances are those of indices, either way, its first query's being 0 as the first key's is",
+             [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
+    by_index("in a step distances are those of indices among the keys, not of positions",
+             [](const AttentionCase& request, std::int64_t row, std::int64_t query) {
+               return request.token_of(row, query);
+             });
   }
 
   void add_queries() {

@@ -42,15 +42,21 @@ struct OtherAttention {
   std::function<QuickScoreTerm(ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight)> bias = {};
   ScoresToWeights weights = ScoresToWeights::softmax;
   /// Of ScoresToWeights::of_scores: the score, of a scaled product and what is added to it. Neither moves it by more
-  /// than it moves itself.
+  /// than it moves itself. Empty where it is the claim's, of scaled queries and with its softcap.
   std::function<double(double product, double bias)> score = {};
   /// Of ScoresToWeights::of_scores too: what becomes of those, by the place of each or by what the others are. It is
   /// off by no more than twice what it was and the error of another one.
   std::function<void(const ScoresOfQuery& of)> scores = {};
+  /// Of ScoresToWeights::of_scores too: what becomes of a channel of a query or a key after it is turned, and of
+  /// e^(s - greatest) before all are added up.
+  std::function<double(double channel, Role role)> channel = {};
+  std::function<double(double exponential)> summed = {};
   /// Of ScoresToWeights::of_scores too: what becomes of e^(s - greatest) before it is divided by the sum of all, which
   /// are as they are, and of a weight; empty where nothing does.
   std::function<double(double exponential)> exponential = {};
   std::function<double(double weight)> weight = {};
+  /// Of ScoresToWeights::of_scores too: whether a sink counts in the sum; empty where all do.
+  std::function<bool(double sink, double greatest)> has_sink = {};
   /// What becomes of a result; two are then no further apart than they were.
   std::function<double(double value)> result = {};
   /// The place by which a vector is turned; empty where it is its own.

@@ -54,6 +54,18 @@ class OtherBiases {
     }
     of_head("heads have the biases in reverse: head 0 has the last one's",
             [heads](std::int64_t head) { return heads - 1 - head; });
+    if (const std::int64_t group = heads / claimed_.num_kv_heads; group > 1 && group < heads) {
+      // With slopes 2^-(8 (h + 1) / n) those of n / group heads.
+      of_head(
+          fmt::format("heads of each group of {0} have the bias of its last one, as where the {1} key heads' slopes "
+                      "are repeated for {0} query heads each",
+                      group, claimed_.num_kv_heads),
+          [group](std::int64_t head) { return head / group * group + group - 1; });
+      of_head(fmt::format("heads of each group of {} have the bias of its first one", group),
+              [group](std::int64_t head) { return head / group * group; });
+      of_head(fmt::format("query head h has the bias of head h / {}, its key head's number", group),
+              [group](std::int64_t head) { return head / group; });
+    }
     of_head("odd heads have no bias", [](std::int64_t head) { return head % 2 == 0 ? head : -1; });
     of_head("even heads have no bias", [](std::int64_t head) { return head % 2 == 1 ? head : -1; });
     of_head("head 0 alone has a bias", [](std::int64_t head) { return head == 0 ? head : -1; });

@@ -57,8 +57,58 @@ void add_tiles(std::vector<OtherAttention>& list) {
 
 }  // namespace
 
+void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list) {
+  const auto& claimed = *held<Attention>(claim);
+  for (const Dtype format : {Dtype::float16, Dtype::bfloat16}) {
+    const auto rounded = [format](double value) { return round_to(format, value); };
+    const auto add = [&](std::string_view what, auto set, std::string_view when = "") {
+      OtherAttention other{.words = fmt::format("{} rounded to {}{}", what, name_of(format), when),
+                           .stage = DiagnosedStage::rounding,
+                           .weights = ScoresToWeights::of_scores};
+      set(other);
+      // So that what explains every bit is nearer than what another step's rounding is mistaken for.
+      if (is_16_bit(claim.dtype)) other.result = [own = claim.dtype](double value) { return round_to(own, value); };
+      list.push_back(std::move(other));
+    };
+    const double scale = score_scale(claimed);
+    add("queries that are scaled by softmax_scale are", [&](OtherAttention& other) {
+      other.channel = [=](double channel, Role role) {
+        return role == Role::query ? rounded(channel * scale) / scale : channel;
+      };
+    });
+    add("turned queries and keys are",
+        [&](OtherAttention& other) { other.channel = [=](double channel, Role) { return rounded(channel); }; });
+    // As the claim has it before its softcap.
+    const auto of_product = [&](OtherAttention& other, auto round_product) {
+      other.score = [=, cap = claimed.logit_softcap](double product, double bias) {
+        const double score = round_product(product);
+        return (cap ? *cap * std::tanh(score / *cap) : score) + bias;
+      };
+    };
+    if (!claimed.query_scale) {
+      add("scores are", [&](OtherAttention& other) { of_product(other, rounded); });
+      add("products of queries and keys, not yet scaled, are", [&](OtherAttention& other) {
+        of_product(other, [=](double product) { return rounded(product / scale) * scale; });
+      });
+    }
+    add(
+        "exponentials of scores are", [&](OtherAttention& other) { other.summed = rounded; },
+        " before they are added up");
+    add("values are", [&](OtherAttention& other) {
+      other.change = [=](Spec&, AttentionCase& request) {
+        for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, rounded(request.v.at(i)));
+      };
+    });
+    // Weights that lie at a tie of the format may be rounded either way by what they are off: that is not looked for.
+    add(
+        "weights are", [&](OtherAttention& other) { other.weight = rounded; }, " before they multiply values");
+    add(
+        "exponentials are", [&](OtherAttention& other) { other.exponential = rounded; },
+        " before they multiply values");
+  }
+}
+
 void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& list) {
-  if (claimed.sinks) return;
   if (claimed.query_scale) {
     add_scaled_scores(claimed, list);
     return;
@@ -81,18 +131,6 @@ void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& lis
     return;
   }
   add_tiles(list);
-  // Weights that lie at a tie of the format may be rounded either way by what they are off: that is not looked for.
-  for (const Dtype format : {Dtype::float16, Dtype::bfloat16}) {
-    const auto rounded = [format](double value) { return round_to(format, value); };
-    list.push_back({.words = fmt::format("weights are rounded to {} before they multiply values", name_of(format)),
-                    .stage = DiagnosedStage::rounding,
-                    .weights = ScoresToWeights::of_scores,
-                    .weight = rounded});
-    list.push_back({.words = fmt::format("exponentials are rounded to {} before they multiply values", name_of(format)),
-                    .stage = DiagnosedStage::rounding,
-                    .weights = ScoresToWeights::of_scores,
-                    .exponential = rounded});
-  }
   for (const double limit : {8.0, 10.0, 16.0, 20.0, 30.0, 32.0, 50.0, 60.0, 64.0, 80.0, 88.0, 100.0, 128.0}) {
     add(fmt::format("scores above {0:g} are {0:g}", limit),
         [limit](double product, double bias) { return std::min(product + bias, limit); });

@@ -5,6 +5,7 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/other_query_scales.hpp"
 #include "properties/model/attention_oracle.hpp"
 
 namespace sextant::identify {
@@ -18,13 +19,21 @@ PlainScores::PlainScores(const Spec& spec, const AttentionCase& request, Turning
       bias_(bias),
       lengths_(lengths_of(request, turning)) {}
 
-PlainScores::Vector PlainScores::vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place) const {
+PlainScores::Vector PlainScores::vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place, Comes comes,
+                                        const OtherAttention& other) const {
   const auto width = static_cast<std::size_t>(encoding_.head_dim);
   std::vector<double> given(width);
   tensor.read(row * encoding_.head_dim, given);
   Vector made{given, {}, std::vector<double>(width, 0.0)};
   for (const double value : given) made.sizes.push_back(std::fabs(value));
-  if (turning_ == nullptr) return made;
+  if (turning_ != nullptr && comes == Comes::plain) turn(made, given, place);
+  if (other.channel) {
+    for (double& channel : made.channels) channel = other.channel(channel, place.role);
+  }
+  return made;
+}
+
+void PlainScores::turn(Vector& made, std::span<const double> given, const VectorPlace& place) const {
   const Rope& head = turning_->head();
   for (const Passthrough& channel : passthrough_channels(head)) {
     made.channels[static_cast<std::size_t>(channel.output)] = given[static_cast<std::size_t>(channel.input)];
@@ -51,16 +60,16 @@ PlainScores::Vector PlainScores::vector(const Tensor& tensor, std::int64_t row, 
     made.errors[first] = made.errors[second] =
         turn.ulps * ulp(spec_.dtype, norm) + turn.relative * norm + turn.absolute * length;
   }
-  return made;
 }
 
 KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key, const OtherAttention& other) const {
   const std::int64_t kv = kv_head(encoding_, place.head);
   const Vector q =
       vector(request_.q, (place.batch * encoding_.num_heads + place.head) * request_.queries() + place.token,
-             place_of(request_, place.batch, place.token, Role::query, lengths_));
+             place_of(request_, place.batch, place.token, Role::query, lengths_), Comes::plain, other);
   const Vector k = vector(request_.k, (place.batch * encoding_.num_kv_heads + kv) * request_.tokens + key,
-                          place_of(request_, place.batch, key, Role::key, lengths_));
+                          place_of(request_, place.batch, key, Role::key, lengths_),
+                          request_.is_cached(encoding_, place.batch, key) ? Comes::turned : Comes::plain, other);
   double sum = 0;
   ScoreParts parts{.products = 0};
   for (std::size_t c = 0; c < q.channels.size(); ++c) {
@@ -68,7 +77,15 @@ KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key,
     parts.products += q.sizes[c] * k.sizes[c] * arithmetic_.scale;
     parts.rotation += (q.errors[c] * k.sizes[c] + (q.sizes[c] + q.errors[c]) * k.errors[c]) * arithmetic_.scale;
   }
-  const double product = sum * score_scale(encoding_);
+  double product = sum * score_scale(encoding_);
+  if (encoding_.query_scale && !other.score) {
+    const double by = query_scale_at(*encoding_.query_scale, request_.query_position(place.batch, place.token));
+    product *= by;
+    // What the scale is off by is of as many roundings as attention_budget.cpp allows it.
+    constexpr double roundings_of_scale = 100;
+    parts.rotation = parts.rotation * by + roundings_of_scale * arithmetic_.u * parts.products * by;
+    parts.products *= by;
+  }
   double added = 0;
   if (bias_ != nullptr) {
     const std::int64_t there = request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + key)];
@@ -78,7 +95,11 @@ KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key,
     parts.bias = std::fabs(static_cast<double>(term.value)) + term.error;
     parts.roundings = term.roundings;
   }
-  const double score = other.score ? other.score(product, added) : product + added;
+  const auto capped = [&] {
+    const auto& cap = encoding_.logit_softcap;
+    return cap ? *cap * std::tanh(product / *cap) : product;
+  };
+  const double score = other.score ? other.score(product, added) : capped() + added;
   return {score, score_error(arithmetic_, parts), score_size(arithmetic_, parts)};
 }
 
@@ -107,11 +128,18 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
   std::vector<KeyScore> scores;
   for (std::int64_t key = seen.first; key < seen.end; ++key) scores.push_back(score(place, key, other));
   if (other.scores) change_scores(scores, {request_, place, seen, {}}, other);
-  const double greatest = std::ranges::max_element(scores, {}, &KeyScore::value)->value;
+  double greatest = std::ranges::max_element(scores, {}, &KeyScore::value)->value;
   double sum_of_all = 0;
+  if (request_.sinks && weights == ScoresToWeights::of_scores) {
+    const double sink = request_.sinks->at(place.head);
+    const bool counts = !other.has_sink || other.has_sink(sink, greatest);
+    greatest = std::max(greatest, sink);
+    if (counts) sum_of_all = std::exp(sink - greatest);
+  }
   double worst_of_all = 0;
   for (const KeyScore& one : scores) {
-    sum_of_all += std::exp(one.value - greatest);
+    const double exponential = std::exp(one.value - greatest);
+    sum_of_all += other.summed ? other.summed(exponential) : exponential;
     worst_of_all = std::max(worst_of_all, one.error);
   }
   // Sums of n terms are off by gamma(n a), an exponential by a few roundings, as attention_budget.cpp has them.
@@ -134,7 +162,8 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
       // e^(s + e) / (sum e^(s' - e')) is at most e^(e + e') times as much.
       error = weight * std::expm1(own.error + worst);
     } else if (weights == ScoresToWeights::of_scores) {
-      const double exponential = std::exp(own.value - greatest);
+      double exponential = std::exp(own.value - greatest);
+      if (other.summed) exponential = other.summed(exponential);
       weight = (other.exponential ? other.exponential(exponential) : exponential) / sum_of_all;
       if (other.weight) weight = other.weight(weight);
       error = weight * std::expm1(own.error + worst_of_all + 2 * arithmetic_.u * std::fabs(own.value - greatest));

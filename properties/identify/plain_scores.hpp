@@ -11,8 +11,8 @@
 
 namespace sextant::identify {
 
-/// Attention whose weights are no softmax over keys, or one of other scores, in double, of a case that outlives it;
-/// without sinks, a softcap of its own and queries' scales.
+/// Attention whose weights are no softmax over keys, or one of other scores, in double, of a case that outlives it.
+/// Sinks count in a softmax of other scores alone.
 class PlainScores {
  public:
   PlainScores(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias);
@@ -27,7 +27,10 @@ class PlainScores {
     std::vector<double> errors;
   };
 
-  Vector vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place) const;
+  enum class Comes { plain, turned };
+  Vector vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place, Comes comes,
+                const OtherAttention& other) const;
+  void turn(Vector& made, std::span<const double> given, const VectorPlace& place) const;
   KeyScore score(const AttentionPlaceOfHead& place, std::int64_t key, const OtherAttention& other) const;
 
   static void change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of, const OtherAttention& other);
