@@ -91,6 +91,8 @@ std::optional<std::int64_t> first_wrong_token(const std::vector<AttentionPlaceOf
 enum class AskedAs {
   usual,
   lengthy,
+  pair,  // of two tokens
+  fine,  // of vectors whose digits 16 bits do not hold
   channels,
   sharp,
   low,
@@ -147,6 +149,15 @@ void multiply(Tensor& tensor, double by) {
   for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, by * tensor.at(i));
 }
 
+// Digits down to 2^-20 of a number.
+void make_fine(AttentionCase& request) {
+  Numbers numbers(11);
+  for (Tensor* tensor : {&request.q, &request.k, &request.v}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i)
+      tensor->set(i, tensor->at(i) * (1 + numbers.next() * 0x1p-8) + numbers.next() * 0x1p-14);
+  }
+}
+
 // Zeros in the place of every other vector of [batch, heads, tokens, width].
 void blank_every_other(Tensor& q) {
   for (std::int64_t i = 0; i < q.elements(); ++i) {
@@ -195,6 +206,9 @@ std::string words_of_calls(AskedAs call) {
     case AskedAs::usual:
     case AskedAs::lengthy:
     case AskedAs::channels: return "";
+    case AskedAs::pair: return "values are wrong in calls of 2 tokens, and right in longer ones";
+    case AskedAs::fine:
+      return "values are wrong where vectors have digits that 16 bits do not hold, and right where they have none";
     case AskedAs::great: return "values are wrong where values of keys are large, and right where they are about 1";
     case AskedAs::blank: return "values are wrong where a query is zeros, and right elsewhere";
     case AskedAs::low: return "values are wrong where all scores are far below 0, and right where they are about 0";
@@ -299,6 +313,11 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     tokens = *encoding.window + beyond;
     if (tokens <= short_call || tokens > room) return std::nullopt;
   }
+  if (call == AskedAs::pair) {
+    if (room <= 2) return std::nullopt;
+    tokens = 2;
+  }
+  if (call == AskedAs::fine && is_16_bit(claim.dtype)) return std::nullopt;
   const bool is_one_row = is_long || call == AskedAs::long_step;
   AttentionCase request = ordinary_case(claim, tokens, is_one_row ? 1 : is_far ? 3 : 2, drawing);
   if (is_far) reach_lengths(request, claim, call);
@@ -310,6 +329,7 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     case AskedAs::sharp: multiply(request.q, sharp_scores); break;
     case AskedAs::great: multiply(request.v, great_values); break;
     case AskedAs::blank: blank_every_other(request.q); break;
+    case AskedAs::fine: make_fine(request); break;
     case AskedAs::padded: return padded_on_both_sides(request);
     case AskedAs::padded_step: return last_of(padded_on_both_sides(request), 3);
     case AskedAs::step:
@@ -318,6 +338,7 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     case AskedAs::scaled_step: return last_of(request, 6);
     case AskedAs::usual:
     case AskedAs::lengthy:
+    case AskedAs::pair:
     case AskedAs::far:
     case AskedAs::near_and_far:
     case AskedAs::scaled: break;
@@ -325,11 +346,11 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
   return request;
 }
 
-constexpr AskedAs all_calls[] = {AskedAs::usual,       AskedAs::lengthy, AskedAs::channels,     AskedAs::sharp,
-                                 AskedAs::large,       AskedAs::low,     AskedAs::great,        AskedAs::blank,
-                                 AskedAs::padded,      AskedAs::step,    AskedAs::short_step,   AskedAs::long_step,
-                                 AskedAs::padded_step, AskedAs::far,     AskedAs::near_and_far, AskedAs::scaled,
-                                 AskedAs::scaled_step};
+constexpr AskedAs all_calls[] = {AskedAs::usual,        AskedAs::lengthy,   AskedAs::pair,        AskedAs::fine,
+                                 AskedAs::channels,     AskedAs::sharp,     AskedAs::large,       AskedAs::low,
+                                 AskedAs::great,        AskedAs::blank,     AskedAs::padded,      AskedAs::step,
+                                 AskedAs::short_step,   AskedAs::long_step, AskedAs::padded_step, AskedAs::far,
+                                 AskedAs::near_and_far, AskedAs::scaled,    AskedAs::scaled_step};
 
 // One token of padding on one side of the first of two rows, or three of them.
 std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::int64_t count) {
@@ -362,6 +383,8 @@ class Conditions {
         return is_usual(usual)
                    ? ""
                    : fmt::format(", in calls of {} tokens and not in those of {}", request.tokens, short_call);
+      case AskedAs::pair:
+        return is_usual(usual) ? "" : fmt::format(", in calls of 2 tokens and not in those of {}", short_call);
       case AskedAs::sharp:
       case AskedAs::low:
       case AskedAs::large: return is_usual(usual) ? "" : ", where scores are large";
@@ -457,6 +480,15 @@ void add_seen_scale(Session& session, const Spec& claim, std::vector<OtherAttent
   OtherAttention other{.words = "", .says = OtherAttention::Says::claim};
   other.change = [seen](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale = *seen; };
   others.push_back(std::move(other));
+}
+
+// Where no step reaches the first index that would be scaled, scales by index show as none.
+void keep_to_asked_lengths(const Spec& claim, AttentionAnswers& told) {
+  const QueryScale& scale = *held<Attention>(claim)->query_scale;
+  if (far_step(claim, scale)) return;
+  told.spec.reset();
+  told.fault->words += fmt::format(", in calls of fewer than {} tokens",
+                                   scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length);
 }
 
 // Of other vectors too: a row or two may be wrong alone by chance, or seem to have another one's values.
@@ -582,16 +614,19 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
     if (!request) continue;
     try {
       const AskedCase asked(session, claim, std::move(*request), heads_of(call));
-      const bool is_whole = call == AskedAs::lengthy || call == AskedAs::sharp || call == AskedAs::low ||
-                            call == AskedAs::large || call == AskedAs::great;
+      const bool is_whole = call == AskedAs::lengthy || call == AskedAs::pair || call == AskedAs::sharp ||
+                            call == AskedAs::low || call == AskedAs::large || call == AskedAs::great;
       AttentionAnswers told = held_against(session, asked, claim, call, is_whole && usual ? &*usual : nullptr);
       if (call == AskedAs::usual) usual.emplace(asked);
       // Whole calls show no index apart from a query's number, whose scale may be none.
-      const bool is_scaled = call == AskedAs::usual || call == AskedAs::lengthy || call == AskedAs::scaled;
+      const bool is_scaled =
+          call == AskedAs::usual || call == AskedAs::lengthy || call == AskedAs::scaled || call == AskedAs::scaled_step;
       if (is_scaled && told.are == AttentionAnswers::Are::wrong) {
         if (auto by_index = scales_by_index(session, claim)) {
           told.fault = std::move(by_index);
           told.spec.reset();
+        } else if (told.spec && !held<Attention>(*told.spec)->query_scale && held<Attention>(claim)->query_scale) {
+          keep_to_asked_lengths(claim, told);
         }
       }
       if (told.are == AttentionAnswers::Are::wrong) return told;

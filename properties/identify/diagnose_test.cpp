@@ -102,7 +102,7 @@ const std::vector<Named>& named() {
       {"softcap-after-bias", "the bias is added before the softcap, where the claim adds it after"},
       {"softcap-clamps", "scores beyond the softcap are cut off, where the claim has its tanh"},
       {"softcap-clamps-bfloat16", "scores beyond the softcap are cut off, where the claim has its tanh"},
-      {"softcap-left-out", "logit_softcap 0 measured, 2 claimed"},
+      {"softcap-left-out", "no logit_softcap measured, 2 claimed"},
       {"attend-scores-to-64", "scores above 64 are 64"},
       {"attend-rope-halved-bfloat16", "positions are halved, and rounded down"},
       {"attend-rope-left-out-256-float16", "claims position rope, computes none"},

@@ -524,7 +524,11 @@ std::vector<DiagnosedDifference> compare(const Spec& spec, const Attention& clai
   list.measured("softmax_scale", score_scale(claimed), score_scale(found));
   if (const std::string own = text_of(claimed.query_scale), other = text_of(found.query_scale); own != other)
     list.add(fmt::format("claims {}, computes {}", own, other));
-  list.measured("logit_softcap", claimed.logit_softcap.value_or(0), found.logit_softcap.value_or(0));
+  if (claimed.logit_softcap && found.logit_softcap)
+    list.measured("logit_softcap", *claimed.logit_softcap, *found.logit_softcap);
+  else if (claimed.logit_softcap != found.logit_softcap)
+    list.add(claimed.logit_softcap ? fmt::format("no logit_softcap measured, {:.10g} claimed", *claimed.logit_softcap)
+                                   : fmt::format("logit_softcap {:.10g} measured, none claimed", *found.logit_softcap));
   const Rope* claimed_rope = carried<Rope>(claimed);
   const Rope* found_rope = carried<Rope>(found);
   const Alibi* claimed_alibi = carried<Alibi>(claimed);

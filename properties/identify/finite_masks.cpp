@@ -210,10 +210,7 @@ class FarBiases {
       border = right;
       heads.push_back(head);
     }
-    if (!border) return {};
-    // Positions beyond the border, and no distances, may be what is taken for others.
-    const std::vector<std::int64_t> near{1, *border};
-    if (!are_right(wrong_at(near, Ends::at_last))) return {};
+    if (!border || is_by_position(*border)) return {};
     return fmt::format("{}biases of keys more than {} before the query {}",
                        std::ssize(heads) == heads_
                            ? std::string()
@@ -222,24 +219,16 @@ class FarBiases {
   }
 
  private:
-  // Where the two tokens stand: the first at position 0, or the second at the claim's last.
-  enum class Ends { at_0, at_last };
-
   std::int64_t last() const { return claim_.max_position - 1; }
-
-  static bool are_right(const std::vector<std::vector<bool>>& wrong) {
-    return std::ranges::none_of(wrong, [](const auto& heads) { return std::ranges::find(heads, true) != heads.end(); });
-  }
 
   // Each head's score where the product is `times` what makes up for the bias.
   std::vector<std::vector<double>> asked(const std::vector<std::int64_t>& distances, double times,
-                                         Ends ends = Ends::at_0) const {
+                                         std::int64_t first = 0) const {
     std::vector<std::vector<ScoredPair>> list;
     for (const std::int64_t distance : distances) {
       list.emplace_back();
       for (const double slope : slopes_)
-        list.back().push_back(
-            {0, times * slope * static_cast<double>(distance), distance, ends == Ends::at_0 ? 0 : last() - distance});
+        list.back().push_back({0, times * slope * static_cast<double>(distance), distance, first});
     }
     return scores_.logs(list);
   }
@@ -247,8 +236,8 @@ class FarBiases {
   // What is lost where a product and a bias of that size are rounded and added.
   double lost(double size) const { return 16 * std::ldexp(1, -format_of(claim_.dtype).precision) * (1 + size); }
 
-  std::vector<std::vector<bool>> wrong_at(const std::vector<std::int64_t>& distances, Ends ends = Ends::at_0) const {
-    const auto scores = asked(distances, 1, ends);
+  std::vector<std::vector<bool>> wrong_at(const std::vector<std::int64_t>& distances, std::int64_t first = 0) const {
+    const auto scores = asked(distances, 1, first);
     std::vector<std::vector<bool>> wrong;
     for (std::size_t i = 0; i < distances.size(); ++i) {
       wrong.emplace_back();
@@ -257,6 +246,16 @@ class FarBiases {
             !(std::fabs(scores[i][head]) <= lost(slopes_[head] * static_cast<double>(distances[i]))));
     }
     return wrong;
+  }
+
+  // Of keys at position 0 distances are queries' positions: near keys of a query beyond the border are to be right.
+  bool is_by_position(std::int64_t border) const {
+    const std::vector<std::int64_t> near{1, std::max<std::int64_t>(std::min(border, last() - border - 1), 1)};
+    const std::int64_t first = std::min(border + 1, last() - near.back());
+    for (const std::vector<bool>& of_heads : wrong_at(near, first)) {
+      if (std::ranges::find(of_heads, true) != of_heads.end()) return true;
+    }
+    return false;
   }
 
   std::int64_t last_right(std::int64_t head, std::int64_t right, std::int64_t wrong) const {

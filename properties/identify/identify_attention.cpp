@@ -184,6 +184,7 @@ class AttentionIdentifier {
         std::ranges::any_of(found_.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
     if (words.empty() || is_told) return false;
     found_.spec.reset();
+    found_.confidence = Confidence::none;
     found_.faults.assign(1, Fault(words));
     found_.table.push_back(words);
     return true;

@@ -72,15 +72,13 @@ class OtherAttentions {
 
   std::vector<OtherAttention> made() && {
     if (is_padded_) add_padding();
-    if (is_step_) {
-      add_masks_of_steps();
-      add_steps();
-    }
+    if (is_step_) add_masks_of_steps();
     add_window();
     add_rows();
     add_key_heads();
     add_scales();
     add_softmax();
+    if (is_step_) add_steps();
     if (sees_positions(claimed_)) add_positions();
     add_other_turnings(claim_, request_, list_);
     add_other_biases(claimed_, list_);
@@ -361,9 +359,15 @@ class OtherAttentions {
   }
 
   void add_padding() {
-    add("keys of padding are seen", [](Spec&, AttentionCase& request) { request.starts = request.ends = {}; });
+    const auto add_all = [this] {
+      add("keys of padding are seen", [](Spec&, AttentionCase& request) { request.starts = request.ends = {}; });
+    };
+    // A causal mask hides padding on the right.
+    const bool shows_right = !claimed_.causal || is_step_;
+    if (shows_right) add_all();
     if (!request_.starts.empty())
       add("keys of padding on the left are seen", [](Spec&, AttentionCase& request) { request.starts = {}; });
+    if (!shows_right) add_all();
     if (!request_.ends.empty() && !is_step_)
       add("keys of padding on the right are seen", [](Spec&, AttentionCase& request) { request.ends = {}; });
     add_ends("rows of a batch begin one key too early, where they are padded on the left", [](AttentionCase& request) {

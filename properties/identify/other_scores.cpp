@@ -61,7 +61,7 @@ void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list) {
   const auto& claimed = *held<Attention>(claim);
   for (const Dtype format : {Dtype::float16, Dtype::bfloat16}) {
     const auto rounded = [format](double value) { return round_to(format, value); };
-    const auto add = [&](std::string_view what, auto set, std::string_view when = "") {
+    const auto add = [&](const std::string& what, auto set, std::string_view when = "") {
       OtherAttention other{.words = fmt::format("{} rounded to {}{}", what, name_of(format), when),
                            .stage = DiagnosedStage::rounding,
                            .weights = ScoresToWeights::of_scores};
@@ -76,8 +76,15 @@ void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list) {
         return role == Role::query ? rounded(channel * scale) / scale : channel;
       };
     });
-    add("turned queries and keys are",
-        [&](OtherAttention& other) { other.channel = [=](double channel, Role) { return rounded(channel); }; });
+    const bool turns = claimed.position && carried<Alibi>(claimed) == nullptr;
+    const auto of_roles = [&](std::string_view who, auto is_one) {
+      add(fmt::format("{}{} are", turns ? "turned " : "", who), [&](OtherAttention& other) {
+        other.channel = [=](double channel, Role role) { return is_one(role) ? rounded(channel) : channel; };
+      });
+    };
+    of_roles("queries", [](Role role) { return role == Role::query; });
+    of_roles("keys", [](Role role) { return role == Role::key; });
+    of_roles("queries and keys", [](Role) { return true; });
     // As the claim has it before its softcap.
     const auto of_product = [&](OtherAttention& other, auto round_product) {
       other.score = [=, cap = claimed.logit_softcap](double product, double bias) {
