@@ -227,7 +227,7 @@ std::string words_of_calls(AskedAs call) {
     case AskedAs::padded_step: return "values are wrong in steps over rows with padding, and right in those without";
     case AskedAs::far:
     case AskedAs::near_and_far: return "values are wrong in calls about the length from which frequencies change";
-    case AskedAs::scaled: return "values are wrong at positions at which queries are scaled";
+    case AskedAs::scaled: return "values are wrong in calls that reach positions at which queries are scaled";
   }
   return "";
 }
@@ -592,6 +592,9 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
     const double times = tensor == &request.v ? 1 : size;
     for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, times * numbers.next());
   }
+  // Above and below 0, and some beyond a query's scores.
+  for (std::int64_t i = 0; request.sinks && i < request.sinks->elements(); ++i)
+    request.sinks->set(i, 3 * (i % 2 == 0 ? 1 : -1) * std::fabs(numbers.next()));
   const std::int64_t width = range.last - range.first;
   for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
     const std::int64_t token = i % tokens;

@@ -111,6 +111,9 @@ class HeadMask {
           {fmt::format("the first {} tokens see each other, as a prefix does, and the causal mask holds after them",
                        first),
            within([=](std::int64_t q, std::int64_t k) { return k <= std::max(q, first - 1); })});
+      list.push_back(
+          {fmt::format("tokens see all of their own block of {}, later ones too, and those before it", first),
+           within([=](std::int64_t q, std::int64_t k) { return k / first <= q / first; })});
     }
     return list;
   }

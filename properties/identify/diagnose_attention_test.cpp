@@ -282,6 +282,38 @@ TEST(DiagnosedAttention, HasAPrefixMask) {
         << claim;
 }
 
+TEST(DiagnosedAttention, HasAPrefixMaskInOneRow) {
+  Attending with;
+  with.sees = [](const Attention&, const Seen& at) {
+    return at.key <= std::max<std::int64_t>(at.query, at.row == 0 ? 3 : 0);
+  };
+  EXPECT_EQ(said(with, plain),
+            "the first 4 tokens see each other, as a prefix does, and the causal mask holds after them, in batch row 0 "
+            "alone");
+}
+
+TEST(DiagnosedAttention, SeesItsBlockAndThoseBefore) {
+  Attending with;
+  with.sees = [](const Attention&, const Seen& at) { return at.key / 8 <= at.query / 8; };
+  EXPECT_EQ(said(with, plain), "tokens see all of their own block of 8, later ones too, and those before it");
+}
+
+TEST(DiagnosedAttention, RoundsExponentials) {
+  Attending with;
+  with.exponential = [](double score) { return round_to(Dtype::float16, std::exp(score)); };
+  for (const std::string& claim : {plain, rope})
+    EXPECT_EQ(said(with, claim), "exponentials of scores are rounded to float16 before they are added up") << claim;
+}
+
+TEST(DiagnosedAttention, RepeatsSlopesOfKeyHeads) {
+  Attending with;
+  with.bias_head = [](std::int64_t head) { return head / 2 * 2 + 1; };
+  EXPECT_EQ(
+      said(with, claim_of(R"(,"num_kv_heads":2,"causal":true,"position":{"encoding":"alibi","num_heads":4})")),
+      "heads of each group of 2 have the bias of its last one, as where the 2 key heads' slopes are repeated for 2 "
+      "query heads each");
+}
+
 TEST(DiagnosedAttention, IsBlockLocal) {
   Attending with;
   with.sees = [](const Attention& of, const Seen& at) {
@@ -299,6 +331,10 @@ TEST(DiagnosedAttention, HidesItself) {
   with.sees = [](const Attention&, const Seen& at) { return at.key < at.query; };
   for (const std::string& claim : {plain, rope, alibi})
     EXPECT_EQ(said(with, claim), "a query does not see itself: the causal mask hides its own key") << claim;
+  with.sees = [](const Attention& of, const Seen& at) {
+    return at.query - at.key < *of.window && (at.key < at.query || at.query == 0) && at.key <= at.query;
+  };
+  EXPECT_EQ(said(with, window), "no query but the first sees itself: the causal mask hides their own keys");
 }
 
 TEST(DiagnosedAttention, SeesOneKeyMoreInOneHead) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -111,7 +112,8 @@ TEST(DiagnosedSteps, LeaveAWindowOutOfLongCalls) {
   const Change change = [](Asked& asked) {
     if (asked.keys() > 32) asked.attention().window.reset();
   };
-  EXPECT_EQ(said(change, window_of(8)), "window none measured, 8 claimed, in calls of 165 tokens and not in those of 12");
+  EXPECT_EQ(said(change, window_of(8)),
+            "window none measured, 8 claimed, in calls of 165 tokens and not in those of 12");
   const Identification found = identify(changed(change), parse_spec(window_of(8)));
   EXPECT_FALSE(found.spec);
   EXPECT_EQ(found.confidence, Confidence::none);
@@ -159,9 +161,11 @@ TEST(DiagnosedSteps, CountFromTheFirstKey) {
 }
 
 TEST(DiagnosedSteps, HaveOtherSinksAndOperands) {
-  EXPECT_EQ(said([](Asked& asked) { asked.change("sinks", [](double sink) { return 5 * std::tanh(sink / 5); }); },
-                 capped),
-            "sinks go through the softcap too, as products of queries and keys do");
+  EXPECT_EQ(
+      said([](Asked& asked) { asked.change("sinks", [](double sink) { return 5 * std::tanh(sink / 5); }); }, capped),
+      "sinks go through the softcap too, as products of queries and keys do");
+  EXPECT_EQ(said([](Asked& asked) { asked.change("sinks", [](double sink) { return std::max(sink, 0.0); }); }, capped),
+            "sinks below 0 count as 0");
   EXPECT_EQ(said([](Asked& asked) { asked.change("v", [](double v) { return round_to(Dtype::float16, v); }); }, plain),
             "values are rounded to float16");
 }
@@ -177,10 +181,24 @@ TEST(DiagnosedSteps, ScaleQueriesByAnotherAmount) {
       << told;
 }
 
+TEST(DiagnosedSteps, ScaleQueriesByTheirRowsGreatestPosition) {
+  // Of queries alone: keys are not turned.
+  const Change greatest = [](Asked& asked) {
+    const char* name = asked.is_step() ? "query_positions" : "positions";
+    const std::vector<std::int64_t> all = asked.inputs.at(name).integers();
+    const std::int64_t width = asked.inputs.at(name).elements() / asked.rows();
+    asked.change(name, [&](std::int64_t row, std::int64_t, std::int64_t) {
+      return *std::max_element(all.begin() + row * width, all.begin() + (row + 1) * width);
+    });
+  };
+  EXPECT_EQ(said(greatest, scaled), "all queries of a row have the scale of its greatest position");
+}
+
 // A call shows an index for a position where it is longer than a period, however long that is.
 TEST(DiagnosedSteps, ScaleQueriesByTheirIndex) {
   for (const int period : {16, 600}) {
-    const Spec claim = parse_spec(claim_of(fmt::format(R"(,"query_scale":{{"amount":0.1,"period":{},"offset":1}})", period)));
+    const Spec claim =
+        parse_spec(claim_of(fmt::format(R"(,"query_scale":{{"amount":0.1,"period":{},"offset":1}})", period)));
     const Change by_index = [](Asked& asked) {
       const auto index = [&](std::int64_t row, std::int64_t query, std::int64_t) {
         return asked.is_step() ? asked.end(row) - asked.queries() + query : query;

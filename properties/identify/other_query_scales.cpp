@@ -80,6 +80,12 @@ class OtherQueryScales {
     });
     add_factor("all queries of a call have the scale of the first",
                [own = scale_](const ScaledVector& at) { return scale_at(own, at.request.query_position(at.row, 0)); });
+    add_factor("all queries of a row have the scale of its greatest position", [own = scale_](const ScaledVector& at) {
+      std::int64_t greatest = 0;
+      for (std::int64_t query = 0; query < at.request.queries(); ++query)
+        greatest = std::max(greatest, at.request.query_position(at.row, query));
+      return scale_at(own, greatest);
+    });
     add_factor(
         "the scale of a query is that of its position less its number in the call: the first one's, of consecutive "
         "ones",
@@ -151,6 +157,9 @@ class OtherQueryScales {
                 [](double quotient) { return std::round(quotient); });
     of_quotient("no more than one period counts in queries' scales",
                 [](double quotient) { return std::min(std::floor(quotient), 1.0); });
+    for (const int most : {2, 3, 4})
+      of_quotient(fmt::format("no more than {} periods count in queries' scales", most),
+                  [most](double quotient) { return std::min(std::floor(quotient), static_cast<double>(most)); });
     for (const int border : {1, 2, 3})
       of_quotient(fmt::format("period {} of queries' scales begins one position late", border),
                   [border](double quotient) { return std::floor(quotient) - (quotient == border ? 1 : 0); });
