@@ -1,3 +1,4 @@
+// Over 400 lines: each kind of call is drawn, judged and put into words by one list of kinds.
 #include "properties/identify/attention_answers.hpp"
 
 #include <fmt/format.h>

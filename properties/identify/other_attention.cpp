@@ -1,3 +1,4 @@
+// Over 400 lines: one list of what is tried, each of a few lines.
 #include "properties/identify/other_attention.hpp"
 
 #include <fmt/format.h>
