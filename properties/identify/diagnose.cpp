@@ -19,6 +19,7 @@
 #include "properties/identify/rearranged_answers.hpp"
 #include "properties/identify/short_audit.hpp"
 #include "properties/identify/violated_contracts.hpp"
+#include "properties/identify/violated_gradients.hpp"
 #include "properties/identify/wrong_places.hpp"
 #include "properties/model/model.hpp"
 
@@ -286,6 +287,10 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
   if (!told.diagnosis.differences.empty()) return std::move(told.diagnosis);
   if (auto contract = violated_contracts(subject, claim, clues.violated)) {
     alone.differences.push_back(std::move(*contract));
+    return alone;
+  }
+  if (auto gradient = violated_gradients(subject, claim, clues)) {
+    alone.differences.push_back(std::move(*gradient));
     return alone;
   }
   return std::nullopt;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/case.hpp"
 #include "properties/engine/typed_cases.hpp"
