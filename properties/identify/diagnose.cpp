@@ -20,6 +20,7 @@
 #include "properties/identify/short_audit.hpp"
 #include "properties/identify/violated_contracts.hpp"
 #include "properties/identify/violated_gradients.hpp"
+#include "properties/identify/violated_recipe.hpp"
 #include "properties/identify/wrong_places.hpp"
 #include "properties/model/model.hpp"
 
@@ -289,9 +290,11 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
     alone.differences.push_back(std::move(*contract));
     return alone;
   }
-  if (auto gradient = violated_gradients(subject, claim, clues)) {
-    alone.differences.push_back(std::move(*gradient));
-    return alone;
+  for (auto* ask : {&violated_gradients, &violated_recipe, &violated_bounds}) {
+    if (auto difference = ask(subject, claim, clues)) {
+      alone.differences.push_back(std::move(*difference));
+      return alone;
+    }
   }
   return std::nullopt;
 }

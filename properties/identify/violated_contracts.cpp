@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,17 @@ bool are_same_bits(const Tensor& one, const Tensor& other) {
   return one.dtype == other.dtype && one.shape == other.shape && one.data == other.data;
 }
 
+// Whether another spec has this answer to the call; not where it is asked other calls.
+bool are_answered_under(const Subject& subject, const Spec& other, const Call& call, const Tensor& answer) {
+  try {
+    return are_same_bits(answer, model_of(other)->ask(*subject.open(other), call));
+  } catch (const SubjectFailure&) {
+    return false;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
 // What a question was answered where another spec had been asked it before, in one process.
 struct Company {
   bool is_changed = false;   // the answer is another than that of a process of its own
@@ -42,16 +54,15 @@ Company in_company(const Subject& subject, const Spec& claim, const Spec& other,
   const std::array specs{claim, other};
   const auto sessions = subject.open_together(specs);
   Company company;
-  Tensor theirs;
   try {
     const auto model = model_of(other);
-    theirs = model->ask(*sessions[1], model->call_of(question));
+    model->ask(*sessions[1], model->call_of(question));
   } catch (const SubjectFailure&) {
     company.was_refused = true;
   }
   const Tensor after = own->ask(*sessions[0], call);
   company.is_changed = !are_same_bits(after, alone);
-  company.is_theirs = !company.was_refused && are_same_bits(after, theirs);
+  company.is_theirs = !company.was_refused && are_answered_under(subject, other, call, after);
   return company;
 }
 

@@ -14,12 +14,21 @@
 namespace sextant::identify::violated_gradients_test {
 namespace {
 
+PropertyResult violated_result(const char* id) {
+  PropertyResult result;
+  result.id = id;
+  result.verdict = Verdict::violated;
+  return result;
+}
+
 std::string told_of(const Subject& subject, const Spec& spec, const char* id) {
   const auto proposer = builtin_subject();
   Clues clues{.proposer = proposer.get()};
   // Cases that fail are looked at for rotations alone.
-  if (std::string_view(id) == "rotation_gradient") clues.violated = audit({*property_named(id)}, subject, spec, {}).results;
-  else clues.violated.push_back({.id = id, .verdict = Verdict::violated});
+  if (std::string_view(id) == "rotation_gradient")
+    clues.violated = audit({*property_named(id)}, subject, spec, {}).results;
+  else
+    clues.violated.push_back(violated_result(id));
   const auto difference = violated_gradients(subject, spec, clues);
   return difference ? difference->words : "";
 }
@@ -32,22 +41,27 @@ Spec spec_of(const std::string& mutant) {
 }
 
 void expect_told(const std::map<std::string, std::string>& words_of, const char* id) {
-  for (const auto& [name, words] : words_of)
-    EXPECT_EQ(told_of(*mutants::open(name), spec_of(name), id), words) << name;
+  for (const auto& [name, words] : words_of) EXPECT_EQ(told_of(*mutants::open(name), spec_of(name), id), words) << name;
 }
 
 TEST(ViolatedGradients, OfRotationsAreToldByWhatIsTurnedAndWhere) {
-  expect_told({{"rope-gradient-zero", "the gradient is zero"},
-               {"rope-gradient-unscaled", "the gradient does not know the scaling rule"},
-               {"rope-gradient-not-conjugated", "the gradient is rotated forward, not back"},
-               {"rope-gradient-without-factor", "the gradient lacks the attention factor"},
-               {"rope-gradient-sine-outside", "in the gradient of each pair's second channel the sine has the wrong "
-                                              "sign"},
-               {"rope-gradient-heads-from-64", "in the gradient, heads from 64 on come back as zeros, and the rest is right"},
-               {"rope-gradient-row-20", "in the gradient, rows of a batch from 20 on come back as zeros, and the rest is right"},
-               {"rope-gradient-token-1500", "in the gradient, the last token of a call, in tokens from number 1499 on, comes back as zeros, and the rest is right"},
-               {"rope-gradient-position", "in the gradient, position 7777 has one position less than its own, and the rest is right"}},
-              "rotation_gradient");
+  expect_told(
+      {{"rope-gradient-zero", "the gradient is zero"},
+       {"rope-gradient-unscaled", "the gradient does not know the scaling rule"},
+       {"rope-gradient-not-conjugated", "the gradient is rotated forward, not back"},
+       {"rope-gradient-without-factor", "the gradient lacks the attention factor"},
+       {"rope-gradient-sine-outside",
+        "in the gradient of each pair's second channel the sine has the wrong "
+        "sign"},
+       {"rope-gradient-heads-from-64", "in the gradient, heads from 64 on come back as zeros, and the rest is right"},
+       {"rope-gradient-row-20",
+        "in the gradient, rows of a batch from 20 on come back as zeros, and the rest is right"},
+       {"rope-gradient-token-1500",
+        "in the gradient, the last token of a call, in tokens from number 1499 on, comes back as zeros, and the rest "
+        "is right"},
+       {"rope-gradient-position",
+        "in the gradient, position 7777 has one position less than its own, and the rest is right"}},
+      "rotation_gradient");
 }
 
 TEST(ViolatedGradients, OfTablesAreToldByTheUsesThatAddNothing) {
@@ -80,9 +94,9 @@ TEST(ViolatedGradients, OfAttentionAreToldByTheStepThatIsWrong) {
 
 TEST(ViolatedGradients, OfRightOnesNothingIsSaid) {
   const auto subject = builtin_subject();
-  EXPECT_EQ(told_of(*subject, parse_spec(R"({"encoding":"rope","head_dim":16,"max_position":512})"),
-                    "rotation_gradient"),
-            "");
+  EXPECT_EQ(
+      told_of(*subject, parse_spec(R"({"encoding":"rope","head_dim":16,"max_position":512})"), "rotation_gradient"),
+      "");
   EXPECT_EQ(told_of(*subject, parse_spec(R"({"encoding":"relative_bias","max_position":512})"), "scatter_gradient"),
             "");
   EXPECT_EQ(told_of(*subject, parse_spec(R"({"encoding":"learned","dim":8,"max_positions":50})"), "scatter_gradient"),

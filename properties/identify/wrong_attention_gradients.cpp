@@ -109,7 +109,8 @@ struct OtherBackward {
   ExpectedGradients expected;
 };
 
-bool explains_backward(BackwardAsker& asker, const std::vector<AskedBackward>& asked, const ExpectedGradients& expected) {
+bool explains_backward(BackwardAsker& asker, const std::vector<AskedBackward>& asked,
+                       const ExpectedGradients& expected) {
   std::int64_t told = 0;
   for (const AskedBackward& one : asked) {
     for (const GroupPlace& group : asker.groups(one)) {
@@ -156,11 +157,12 @@ ExpectedGradients multiplied(Scaled scaled, double factor) {
 
 // Keys and values have the gradients of these queries alone; queries have their own. Gradients are linear in that of
 // the result, so that they are the true ones of a result whose other rows have none.
-ExpectedGradients with_rows(const std::function<bool(const BackwardAsker& asker, std::int64_t head, std::int64_t query)>& keeps) {
+ExpectedGradients with_rows(
+    const std::function<bool(const BackwardAsker& asker, std::int64_t head, std::int64_t query)>& keeps) {
   return [keeps](BackwardAsker& asker, const AskedBackward& asked, const GroupPlace& group) {
     GroupGradients gradients = asker.truth(asked, group);
-    const Tensor kept = kept_rows(
-        asked.grad, [&](std::int64_t head, std::int64_t query) { return keeps(asker, head, query); });
+    const Tensor kept =
+        kept_rows(asked.grad, [&](std::int64_t head, std::int64_t query) { return keeps(asker, head, query); });
     GroupGradients of_kept = asker.truth(asked, kept, group);
     gradients.k = std::move(of_kept.k);
     gradients.v = std::move(of_kept.v);
@@ -172,7 +174,8 @@ ExpectedGradients with_rows(const std::function<bool(const BackwardAsker& asker,
 // off by the root of two squares of bounds at most, which their sum is not below.
 enum class NotTurned { queries, keys, both };
 
-void turn_rows(std::vector<GradientRow>& rows, TurningOracle& turning, const std::function<VectorPlace(std::size_t row)>& at) {
+void turn_rows(std::vector<GradientRow>& rows, TurningOracle& turning,
+               const std::function<VectorPlace(std::size_t row)>& at) {
   const Rope& head = turning.head();
   for (std::size_t number = 0; number < rows.size(); ++number) {
     GradientRow& row = rows[number];
@@ -236,8 +239,7 @@ std::optional<GroupGradients> without_mean(BackwardAsker& asker, const AskedBack
   for (std::int64_t i = 0; i < std::ssize(gradients.q); ++i) {
     const std::int64_t head = group.kv * asker.heads_of_group() + i / request.tokens;
     const std::int64_t token = i % request.tokens;
-    const std::int64_t start =
-        ((group.batch * asker.encoding().num_heads + head) * request.tokens + token) * width;
+    const std::int64_t start = ((group.batch * asker.encoding().num_heads + head) * request.tokens + token) * width;
     const reference::RealVector out = asker.oracle().row(request, group.batch, head, token, precision);
     const reference::RealVector keys = asker.oracle().row(of_keys, group.batch, head, token, precision);
     double mean = 0;
@@ -275,7 +277,8 @@ bool adds_of_query(BackwardAsker& asker, const AttentionCase& request, std::int6
 std::optional<std::int64_t> border_of_queries(BackwardAsker& asker, const AttentionCase& request) {
   std::int64_t right = 0;
   std::int64_t wrong = request.tokens - 1;
-  if (wrong <= right || adds_of_query(asker, request, wrong) || !adds_of_query(asker, request, right)) return std::nullopt;
+  if (wrong <= right || adds_of_query(asker, request, wrong) || !adds_of_query(asker, request, right))
+    return std::nullopt;
   while (wrong - right > 1) {
     const std::int64_t middle = right + (wrong - right) / 2;
     (adds_of_query(asker, request, middle) ? right : wrong) = middle;
@@ -362,8 +365,8 @@ std::string words_of_attention_gradient(const Subject& subject, const Spec& clai
     return has_zeros_alone(one.got.q) && has_zeros_alone(one.got.k) && has_zeros_alone(one.got.v);
   };
   if (std::ranges::all_of(asked, is_all_zero)) return "the gradients by queries, keys and values are zero";
-  const bool is_right = explains_backward(
-      asker, asked, [](BackwardAsker& own, const AskedBackward& one, const GroupPlace& group) {
+  const bool is_right =
+      explains_backward(asker, asked, [](BackwardAsker& own, const AskedBackward& one, const GroupPlace& group) {
         return std::optional(own.truth(one, group));
       });
   if (!is_right) {
@@ -388,10 +391,8 @@ std::string words_of_attention_gradient(const Subject& subject, const Spec& clai
   if (!border) return {};
   ask(longest, 7);
   ask(case_of(claim, near, few(*border + 5), 2, every_key_counts + 8), 8);
-  const bool is_explained =
-      explains_backward(asker, asked, with_rows([&](const BackwardAsker&, std::int64_t, std::int64_t query) {
-        return query < *border;
-      }));
+  const bool is_explained = explains_backward(
+      asker, asked, with_rows([&](const BackwardAsker&, std::int64_t, std::int64_t query) { return query < *border; }));
   if (!is_explained) return {};
   return fmt::format("queries from index {} of a call on add nothing to keys' and values' gradients", *border);
 }

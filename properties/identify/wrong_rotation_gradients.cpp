@@ -27,8 +27,7 @@ Rope* head_of(Spec& spec) {
 // The claim whose rotation is the transposed one; its own inverse.
 Spec transposed(Spec spec) {
   if (Rope* head = head_of(spec)) {
-    head->direction =
-        head->direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
+    head->direction = head->direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
     std::swap(head->pairing, head->output_pairing);
   }
   return spec;

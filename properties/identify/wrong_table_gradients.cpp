@@ -49,16 +49,14 @@ using gen::consecutive;
 
 TableGradient table_gradient_of(const Spec& spec, const Learned& learned, const TableCall& call) {
   return table_gradient(spec, learned, gen::values(spec.dtype, {learned.max_positions, learned.dim}, call.fill + 1),
-                        call.keys,
-                        gen::values(spec.dtype, {std::ssize(call.keys), learned.dim}, call.fill + 2));
+                        call.keys, gen::values(spec.dtype, {std::ssize(call.keys), learned.dim}, call.fill + 2));
 }
 
 template <class Bias>
 TableGradient table_gradient_of(const Spec& spec, const Bias& encoding, const TableCall& call) {
   return table_gradient(
       spec, encoding, gen::values(spec.dtype, {table_rows(encoding), call.heads}, call.fill + 1), call.queries,
-      call.keys,
-      gen::values(spec.dtype, {call.heads, std::ssize(call.queries), std::ssize(call.keys)}, call.fill + 2));
+      call.keys, gen::values(spec.dtype, {call.heads, std::ssize(call.queries), std::ssize(call.keys)}, call.fill + 2));
 }
 
 class TableAsker {
@@ -67,9 +65,8 @@ class TableAsker {
 
   const Spec& claim() const { return claim_; }
   TableGradient gradient(const TableCall& call) const {
-    return of<Learned, RelativeBias, WindowBias>([&](const Spec& spec, const auto& encoding) {
-      return table_gradient_of(spec, encoding, call);
-    })(claim_);
+    return of<Learned, RelativeBias, WindowBias>(
+        [&](const Spec& spec, const auto& encoding) { return table_gradient_of(spec, encoding, call); })(claim_);
   }
   AskedTable ask(const TableCall& call) { return ask(call, gradient(call)); }
   AskedTable ask(const TableCall& call, TableGradient gradient) {
@@ -171,9 +168,8 @@ std::vector<bool> replaced_uses(const TableGradient& gradient, KeptUse kept) {
 bool keeps_one_use(const Spec& claim, const std::vector<AskedTable>& asked, KeptUse kept) {
   return std::ranges::all_of(asked, [&](const AskedTable& one) {
     const std::vector<bool> is_replaced = replaced_uses(one.gradient, kept);
-    return explains_table(claim, one, [&](const AskedTable&, std::int64_t use) {
-      return is_replaced[static_cast<std::size_t>(use)];
-    });
+    return explains_table(
+        claim, one, [&](const AskedTable&, std::int64_t use) { return is_replaced[static_cast<std::size_t>(use)]; });
   });
 }
 
@@ -285,7 +281,7 @@ std::string words_of_border(TableAsker& asker, const ClaimedSpan& span, const st
     std::vector<AskedTable> confirming = asked;
     const CallPositions few = consecutive(span.first + span.count / 2, std::min<std::int64_t>(2, span.count / 2));
     const CallPositions many = is_lookup ? CallPositions(static_cast<std::size_t>(*border + 37), few.front())
-                                     : consecutive(span.first, std::min(*border + 37, span.count));
+                                         : consecutive(span.first, std::min(*border + 37, span.count));
     confirming.push_back(asker.ask({.keys = by == CountedBy::queries ? few : many,
                                     .queries = by == CountedBy::queries ? many : few,
                                     .heads = 2,
@@ -322,8 +318,8 @@ std::string words_of_self(TableAsker& asker, const ClaimedSpan& span, const std:
   }
   if (zero.empty()) return {};
   const auto of_side = [&](std::int64_t side) {
-    return asker.ask({.keys = consecutive(span.first, side), .queries = consecutive(span.first, side), .heads = 2,
-                      .fill = side});
+    return asker.ask(
+        {.keys = consecutive(span.first, side), .queries = consecutive(span.first, side), .heads = 2, .fill = side});
   };
   // A call that begins elsewhere, so that it is not the first positions that are left out.
   if (span.count > 80) {

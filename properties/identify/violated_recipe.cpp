@@ -1,0 +1,194 @@
+#include "properties/identify/violated_recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/spec/of.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/model/model.hpp"
+#include "reference/recipe_answer.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// What is told apart: whole calls, the rows of their batch, or their heads.
+enum class BitsOf { calls, rows, heads };
+
+// The other recipes whose bits all have that have not the named one's.
+struct OtherRecipes {
+  std::vector<const reference::Recipe*> candidates;
+  bool has_any = false;
+};
+
+// Where an element of an answer stands: [batch, tokens, heads, width], or [tokens, width].
+std::int64_t part_of(const Tensor& answer, std::int64_t element, BitsOf by) {
+  if (by == BitsOf::calls || answer.shape.size() != 4) return 0;
+  const std::int64_t vector = element / answer.shape[3];
+  return by == BitsOf::heads ? vector % answer.shape[2] : vector / (answer.shape[1] * answer.shape[2]);
+}
+
+bool is_same_part(const Tensor& answer, const Tensor& expected, std::int64_t part, BitsOf by) {
+  const std::size_t width = size_of(answer.dtype);
+  for (std::int64_t i = 0; i < answer.elements(); ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * width);
+    if (part_of(answer, i, by) == part &&
+        !std::equal(answer.data.begin() + at, answer.data.begin() + at + static_cast<std::ptrdiff_t>(width),
+                    expected.data.begin() + at))
+      return false;
+  }
+  return true;
+}
+
+// Answers as another session does, but zeros where a part has not all bits of the recipe.
+class MarkedSession final : public Session {
+ public:
+  MarkedSession(std::unique_ptr<Session> session, const reference::Recipe& recipe, const Spec& claim, BitsOf by,
+                OtherRecipes& others)
+      : session_(std::move(session)),
+        claim_(claim),
+        expected_(reference::recipe_answer(recipe, claim)),
+        by_(by),
+        others_(others) {}
+
+  Description describe() override { return session_->describe(); }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    Tensors reply = session_->call(operation, inputs);
+    if (operation != expected_->operation() || reply.empty()) return reply;
+    Tensor& answer = reply.begin()->second;
+    const auto x = inputs.find("x");
+    const Tensor* vectors = x == inputs.end() ? nullptr : &x->second;
+    const std::vector<std::int64_t> positions = counts_of(inputs.at("positions"), position_grid_of(claim_.encoding));
+    const Tensor expected = expected_->at(positions, vectors);
+    if (expected.data.size() != answer.data.size() || expected.data == answer.data) return reply;
+    const std::int64_t parts = answer.elements() == 0 ? 0 : part_of(answer, answer.elements() - 1, by_) + 1;
+    const Tensor given = answer;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      if (is_same_part(given, expected, part, by_)) continue;
+      others_.has_any = true;
+      std::erase_if(others_.candidates, [&](const reference::Recipe* other) {
+        return !is_same_part(given, reference::recipe_answer(*other, claim_)->at(positions, vectors), part, by_);
+      });
+      for (std::int64_t i = 0; i < answer.elements(); ++i) {
+        if (part_of(answer, i, by_) == part) answer.set(i, 0);
+      }
+    }
+    return reply;
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+  Spec claim_;
+  std::unique_ptr<reference::RecipeAnswer> expected_;
+  BitsOf by_;
+  OtherRecipes& others_;
+};
+
+class MarkedSubject final : public Subject {
+ public:
+  MarkedSubject(const Subject& subject, const reference::Recipe& recipe, BitsOf by)
+      : subject_(subject), recipe_(recipe), by_(by) {}
+
+  std::string name() const override { return subject_.name(); }
+  std::unique_ptr<Session> open(const Spec& spec) const override {
+    if (others_.candidates.empty() && !others_.has_any) {
+      for (const reference::Recipe& other : reference::recipes()) {
+        if (other.name != recipe_.name && reference::recipe_answer(other, spec) != nullptr)
+          others_.candidates.push_back(&other);
+      }
+    }
+    return std::make_unique<MarkedSession>(subject_.open(spec), recipe_, spec, by_, others_);
+  }
+  const OtherRecipes& others() const { return others_; }
+
+ private:
+  const Subject& subject_;
+  const reference::Recipe& recipe_;
+  BitsOf by_;
+  mutable OtherRecipes others_;
+};
+
+// The recipe that a finding of recipe_identity names, "got 1, float32 has 2": none of another is in that.
+const reference::Recipe* recipe_in(std::string_view finding) {
+  for (const reference::Recipe& recipe : reference::recipes()) {
+    if (finding.find(fmt::format(", {} has ", recipe.name)) != std::string_view::npos) return &recipe;
+  }
+  return nullptr;
+}
+
+const PropertyResult* violated_named(const Clues& clues, std::string_view id) {
+  const auto found = std::ranges::find(clues.violated, id, &PropertyResult::id);
+  return found == clues.violated.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::optional<DiagnosedDifference> violated_recipe(const Subject& subject, const Spec& claim, const Clues& clues) {
+  const PropertyResult* result = violated_named(clues, "recipe_identity");
+  if (result == nullptr || !result->simplest) return std::nullopt;
+  const reference::Recipe* recipe = recipe_in(result->simplest->finding);
+  if (recipe == nullptr || reference::recipe_answer(*recipe, claim) == nullptr) return std::nullopt;
+  std::vector<std::string> failing;
+  for (const std::optional<Example>& example : {result->simplest, result->worst}) {
+    if (!example || example->shown != Shown::alone) continue;
+    const std::size_t colon = example->token.find(':');
+    if (colon != std::string::npos) failing.push_back("accuracy" + example->token.substr(colon));
+  }
+  for (const BitsOf by : {BitsOf::calls, BitsOf::rows, BitsOf::heads}) {
+    const MarkedSubject marked(subject, *recipe, by);
+    const auto place = wrong_places(marked, claim, {.proposer = clues.proposer, .failing = failing});
+    if (!place) continue;
+    for (const std::string_view zeros : {" come back as zeros", " comes back as zeros"}) {
+      const std::size_t at = place->words.find(zeros);
+      if (at == std::string::npos || !place->words.ends_with(", and the rest is right")) continue;
+      std::string_view where = std::string_view(place->words).substr(0, at);
+      if (where.ends_with(',')) where.remove_suffix(1);
+      const auto& candidates = marked.others().candidates;
+      const std::string whose =
+          candidates.size() == 1 ? fmt::format("the bits of recipe {}", candidates.front()->name) : "other bits";
+      return DiagnosedDifference{fmt::format("{} {} {}, and the rest has those of {}", where,
+                                             zeros.starts_with(" comes") ? "has" : "have", whose, recipe->name),
+                                 "P5", DiagnosedStage::rounding};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<DiagnosedDifference> violated_bounds(const Subject& subject, const Spec& claim, const Clues& clues) {
+  if (violated_named(clues, "bounds") == nullptr || clues.proposer == nullptr) return std::nullopt;
+  const auto* sinusoidal = held<Sinusoidal>(claim);
+  if (sinusoidal == nullptr || sinusoidal->scale != 1) return std::nullopt;
+  const auto model = model_of(claim);
+  const auto session = subject.open(claim);
+  const auto proposing = clues.proposer->open(claim);
+  const gen::PositionRange range = model->range();
+  std::optional<double> in_place;
+  for (const auto& [position, tokens] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {range.first, 1},
+           {range.first, std::min<std::int64_t>(range.last - range.first, 200)},
+           {range.first + (range.last - range.first) / 2, 1},
+           {std::max(range.first, range.last - 33), std::min<std::int64_t>(range.last - range.first, 33)}}) {
+    const Call call = model->call_of({.position = position, .tokens = tokens});
+    const Tensor got = model->ask(*session, call);
+    const Tensor right = model->ask(*proposing, call);
+    for (std::int64_t i = 0; i < got.elements(); ++i) {
+      const bool is_one = right.at(i) == 1;
+      if (!is_one && !(got.at(i) <= 1 && got.at(i) >= -1)) return std::nullopt;
+      if (!is_one) continue;
+      if (in_place && *in_place != got.at(i)) return std::nullopt;
+      in_place = got.at(i);
+    }
+  }
+  if (!in_place || !(*in_place > 1)) return std::nullopt;
+  return DiagnosedDifference{fmt::format("where a value is 1, {:.10g} comes back, which is beyond every sine and cosine",
+                                         *in_place),
+                             "B4", DiagnosedStage::table};
+}
+
+}  // namespace sextant::identify

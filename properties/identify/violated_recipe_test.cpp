@@ -1,0 +1,62 @@
+#include "properties/identify/violated_recipe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "properties/catalogue.hpp"
+#include "properties/engine/engine.hpp"
+#include "properties/every/recipe_identity.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "reference/recipe.hpp"
+#include "subjects/builtin.hpp"
+
+namespace sextant::identify::violated_recipe_test {
+namespace {
+
+PropertyResult violated_result(const char* id) {
+  PropertyResult result;
+  result.id = id;
+  result.verdict = Verdict::violated;
+  return result;
+}
+
+const mutants::Mutant& mutant_named(const std::string& name) {
+  for (const mutants::Mutant& one : mutants::registry()) {
+    if (one.name == name) return one;
+  }
+  throw std::invalid_argument(name);
+}
+
+std::string told_of(const std::string& name) {
+  const mutants::Mutant& mutant = mutant_named(name);
+  const auto subject = mutants::open(name);
+  const auto proposer = builtin_subject();
+  const Spec spec = parse_spec(mutant.spec);
+  Clues clues{.proposer = proposer.get()};
+  clues.violated =
+      audit({recipe_identity_property(reference::recipe_named(mutant.recipe))}, *subject, spec, {}).results;
+  std::erase_if(clues.violated, [](const PropertyResult& result) { return result.verdict != Verdict::violated; });
+  const auto difference = violated_recipe(*subject, spec, clues);
+  return difference ? difference->words : "";
+}
+
+TEST(ViolatedRecipe, IsToldByTheCallsThatHaveOtherBits) {
+  EXPECT_EQ(told_of("recipe-code-powers"),
+            "calls of 65 and more tokens have the bits of recipe float32-power, and the rest has those of float32");
+}
+
+TEST(ViolatedBounds, AreToldByWhatComesBackForOne) {
+  const Spec spec = parse_spec(mutant_named("sinusoidal-above-one").spec);
+  const auto proposer = builtin_subject();
+  Clues clues{.proposer = proposer.get()};
+  clues.violated.push_back(violated_result("bounds"));
+  const auto difference = violated_bounds(*mutants::open("sinusoidal-above-one"), spec, clues);
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->words, "where a value is 1, 1.000000119 comes back, which is beyond every sine and cosine");
+  EXPECT_FALSE(violated_bounds(*proposer, spec, clues));
+}
+
+}  // namespace
+}  // namespace sextant::identify::violated_recipe_test
