@@ -3,13 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "lib/spec/operation.hpp"
+#include "properties/gen/order.hpp"
+#include "properties/identify/other_lengths.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
 namespace {
+
+// On both sides of where a rule that looks at lengths begins, up to twice that and beyond, of one token and of several.
+std::vector<Question> questions_of_lengths(const gen::PositionRange& range, std::int64_t limit) {
+  std::vector<Question> questions;
+  constexpr std::int64_t few = 4;
+  for (const std::int64_t length : {limit / 2, limit - 1, limit, limit + 1, limit + limit / 4, limit + limit / 2,
+                                    2 * limit - 1, 2 * limit, 2 * limit + 65, 3 * limit, 5 * limit, 11 * limit + 7}) {
+    for (const std::int64_t tokens : {std::int64_t{1}, few}) {
+      const std::int64_t first = length - tokens;
+      if (first >= range.first && length <= range.last)
+        questions.push_back({.position = first, .tokens = tokens, .fill = 7});
+    }
+  }
+  return questions;
+}
 
 std::vector<Question> questions_of_other_extents(const gen::PositionRange& range) {
   const std::int64_t span = range.last - range.first;
@@ -20,6 +38,40 @@ std::vector<Question> questions_of_other_extents(const gen::PositionRange& range
           {.position = range.first, .tokens = many(96), .batch = 2, .heads = 2, .fill = 7},
           {.position = range.first, .tokens = many(260), .fill = 7},
           {.position = range.last - many(200), .tokens = many(200), .fill = 7}};
+}
+
+// Of rotations, calls whose positions do not rise one by one, near the start and far from it.
+std::string in_other_orders(Session& session, const EncodingModel& model, Judge& judge) {
+  if (operation_of(model.spec().encoding) != Operation::rotate || axes_of(model.spec().encoding) != 1) return {};
+  struct Ordered {
+    gen::Order order;
+    std::string_view words;
+  };
+  constexpr Ordered orders[] = {{gen::Order::descending, "fall"},
+                                {gen::Order::shuffled, "rise and fall"},
+                                {gen::Order::with_gaps, "rise by three"},
+                                {gen::Order::twice_each, "stand there twice each"}};
+  const gen::PositionRange range = model.range();
+  for (const std::int64_t position : {range.first + 301, range.first + (range.last - range.first) / 2}) {
+    for (const Ordered& one : orders) {
+      const Question question{.position = position,
+                              .tokens = 12,
+                              .batch = 2,
+                              .heads = 2,
+                              .fill = 7,
+                              .order = static_cast<std::int64_t>(one.order)};
+      if (position >= range.last || !model.admits(question)) continue;
+      const Call call = model.accuracy_call(question);
+      try {
+        if (judge.values(call, model.ask(session, call)).within == reference::Certainty::no)
+          return fmt::format("in a call from position {} on whose positions {} answers are farther off than elsewhere",
+                             position, one.words);
+      } catch (const SubjectFailure&) {
+        continue;
+      }
+    }
+  }
+  return {};
 }
 
 std::string text_of(const Question& question, Operation operation) {
@@ -36,7 +88,11 @@ std::string answers_unlike(Session& session, const Spec& claim) {
   const auto model = model_of(claim);
   if (model->not_judged()) return {};
   const auto judge = model->judge();
-  for (const Question& question : questions_of_other_extents(model->range())) {
+  std::vector<Question> questions = questions_of_other_extents(model->range());
+  const Rope* rope = rope_of(claim);
+  if (const auto limit = rope == nullptr ? std::nullopt : length_limit(rope->rope_scaling))
+    std::ranges::move(questions_of_lengths(model->range(), *limit), std::back_inserter(questions));
+  for (const Question& question : questions) {
     if (!model->fits(question)) continue;
     const Call call = model->call_of(question);
     try {
@@ -46,7 +102,7 @@ std::string answers_unlike(Session& session, const Spec& claim) {
       continue;
     }
   }
-  return {};
+  return in_other_orders(session, *model, *judge);
 }
 
 }  // namespace sextant::identify

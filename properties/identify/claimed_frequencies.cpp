@@ -164,6 +164,20 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
   return words_of_odd(turns, claimed, *odd, is_of_blend ? ", all of them in llama3's middle band" : "");
 }
 
+bool are_off_alike(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed,
+                   const std::vector<MeasuredTurn>& others, const std::vector<double>& claimed_of_others) {
+  if (turns.size() != claimed.size() || others.size() != claimed_of_others.size() || turns.size() != others.size())
+    return false;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const double ratio = turns[i].radians / claimed[i];
+    const double other = others[i].radians / claimed_of_others[i];
+    const double off =
+        turns[i].uncertainty / claimed[i] + others[i].uncertainty / claimed_of_others[i] + 2 * ratio_slack * ratio;
+    if (!(std::fabs(ratio - other) <= off)) return false;
+  }
+  return true;
+}
+
 std::optional<std::string> odd_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed) {
   const auto odd = odd_pairs(turns, claimed);
   if (!odd) return std::nullopt;

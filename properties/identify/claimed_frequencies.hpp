@@ -31,6 +31,10 @@ bool have_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<
 std::optional<std::string> rounded_wavelengths(const std::vector<MeasuredTurn>& turns,
                                                const std::vector<double>& claimed);
 
+/// Whether each frequency is as many times the claimed one in one call as in another of another length.
+bool are_off_alike(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed,
+                   const std::vector<MeasuredTurn>& others, const std::vector<double>& claimed_of_others);
+
 /// The last sentence of different_frequencies, for any list of claimed frequencies.
 std::optional<std::string> odd_frequencies(const std::vector<MeasuredTurn>& turns, const std::vector<double>& claimed);
 

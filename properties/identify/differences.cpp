@@ -154,22 +154,36 @@ std::string rule_text(const Spec& spec) {
   return text.substr(start, text.find(')', start) + 1 - start);
 }
 
-double magnitude(const Rope& rope) {
+double magnitude(const Rope& rope, std::int64_t length) {
   if (pairs(rope) == 0) return 1;
-  return reference::RopeFrequencies(rope).attention_factor(0, reference::first_precision).upper();
+  return reference::RopeFrequencies(rope).attention_factor(length, reference::first_precision).upper();
 }
 
 // Attention factors are compared by what they come to, whatever fields say them.
-void compare_magnitudes(List& list, double claimed, double found) {
+// `where` are the calls of which it is so, where it is not so of all.
+void compare_magnitudes(List& list, double claimed, double found, const std::string& where) {
   const auto is_near = [](double a, double b) { return std::fabs(a - b) < 0x1p-7 * b; };
   if (is_near(claimed, found)) return;
   if (is_near(found, claimed * claimed)) {
-    list.add("the attention factor is applied twice", "F9", DiagnosedStage::table);
+    list.add("the attention factor is applied twice" + where, "F9", DiagnosedStage::table);
   } else if (is_near(found, 1)) {
-    list.add("the attention factor is left out", "F10", DiagnosedStage::table);
+    list.add("the attention factor is left out" + where, "F10", DiagnosedStage::table);
   } else {
-    list.measured("attention factor", claimed, found, "F3", DiagnosedStage::table);
+    list.measured("attention factor" + where, claimed, found, "F3", DiagnosedStage::table);
   }
+}
+
+// In calls on either side of where a rule that looks at lengths begins.
+void compare_magnitudes(List& list, const Rope& claimed, const Rope& found) {
+  const auto limit = length_limit(found.rope_scaling);
+  const double own = magnitude(claimed, 0);
+  const double other = magnitude(found, 0);
+  if (!limit) return compare_magnitudes(list, own, other, {});
+  const double own_beyond = magnitude(claimed, *limit + 1);
+  const double other_beyond = magnitude(found, *limit + 1);
+  if (own == own_beyond && other == other_beyond) return compare_magnitudes(list, own, other, {});
+  compare_magnitudes(list, own, other, fmt::format(" in calls of lengths up to {}", *limit));
+  compare_magnitudes(list, own_beyond, other_beyond, fmt::format(" in calls longer than {}", *limit));
 }
 
 Rope without_magnitude(Rope rope) {
@@ -287,7 +301,7 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
   } else if (own != other) {
     list.add(fmt::format("claims {}, computes {}", own, other), "D9", DiagnosedStage::frequency);
   }
-  compare_magnitudes(list, magnitude(claimed), magnitude(found));
+  compare_magnitudes(list, claimed, found);
   return list.made();
 }
 

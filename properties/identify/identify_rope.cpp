@@ -416,6 +416,10 @@ class RopeIdentifier {
     } else if (const std::string words = words_of_place_from_end(*place, is_backward); !words.empty()) {
       if (is_backward && layout_) layout_->rope.direction = rope_.direction;
       tell(words);
+    } else if (const auto far = place_of_far_start(); far == *place) {
+      tell(fmt::format("positions are counted from the row's first, which is taken for {}", *place));
+    } else if (far != far_start() + *place) {
+      found_.faults.push_back(vague("position 0 is turned", DiagnosedStage::position));
     } else if (!is_backward || *place > 0) {
       tell(*place == 1 || *place == -1
                ? fmt::format("one position off: position 0 is turned as {}", *place)
@@ -427,6 +431,15 @@ class RopeIdentifier {
                ? std::string("positions are counted from the call's last, which is taken for position 0")
                : fmt::format("positions are counted backwards: position p is turned as {} - p", -*place));
     }
+  }
+
+  std::int64_t far_start() const { return std::min<std::int64_t>(1000, claim_.max_position - 1); }
+
+  // What the first token of a call that begins far from 0 is turned as, of turns that have their signs.
+  std::optional<std::int64_t> place_of_far_start() {
+    std::vector<std::int64_t> positions(rows_.positions.size(), far_start());
+    const Rows rows = turned_rows(session_, claim_, rope_, structure_.pairs, positions).first;
+    return place_of_0(layout_ ? in_order(rows, layout_->order).front() : rows.front(), turns_, norm_.noise);
   }
 
   // Where position 0 is turned as minus the number of a call's tokens, or one more, in calls of other numbers too, of
@@ -494,7 +507,10 @@ class RopeIdentifier {
     const FrequencyList whole{longest, turns_, norm_.range};
     if (is_same(shortest, early_rows(longest))) {
       if (takes_tokens_for_length(shortest))
-        found_.faults.emplace_back("the number of tokens in a call is taken for its length", DiagnosedStage::frequency);
+        found_.faults.push_back(
+            is_unscaled_alone()
+                ? Fault("the number of tokens in a call is taken for its length", DiagnosedStage::frequency)
+                : vague("a call's length is not taken from its greatest position", DiagnosedStage::frequency));
       seen.lists.push_back(whole);
       return seen;
     }
@@ -532,6 +548,15 @@ class RopeIdentifier {
     return !is_same(shortest, many);
   }
 
+  // Whether a call of one token beyond the claim's border of lengths is turned as one of few tokens that begins at 1
+  // turns it: of a first position plus a number of tokens the two have other lengths.
+  bool is_unscaled_alone() {
+    const std::int64_t far = std::min(3 * *length_limit(rope_.rope_scaling), claim_.max_position - 1);
+    const Rows alone = turned_vectors(session_, claim_, rope_, structure_.pairs, {far}, {});
+    const Rows last = turned_vectors(session_, claim_, rope_, structure_.pairs, {1, 2, far}, {});
+    return is_same({alone.front(), alone.front()}, {last.back(), last.back()});
+  }
+
   // Whether a short row of a batch is turned as a short call is, beside a long one.
   bool starts_by_rows(const Rows& shortest, std::int64_t longest) {
     const Rows both = turned_vectors(session_, claim_, rope_, structure_.pairs, {1, 2, 4, 7, 1, 2, 4, longest - 1},
@@ -550,7 +575,8 @@ class RopeIdentifier {
     if (fits.empty()) {
       if (auto words = stepped_angles(rows_.first, norm_.noise)) {
         found_.faults.emplace_back(std::move(*words), DiagnosedStage::angle);
-      } else if (auto other = different_frequencies(turns_, rope_, rows_.positions.back() + 1)) {
+      } else if (auto other = different_frequencies(turns_, rope_, rows_.positions.back() + 1);
+                 other && are_off_alike_elsewhere()) {
         found_.faults.emplace_back(std::move(*other), DiagnosedStage::frequency);
       }
       return;
@@ -581,6 +607,21 @@ class RopeIdentifier {
     }
     const bool clear = best.is_pinned && rival > best.digits;
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
+  }
+
+  // Of a claim with a rule that looks at lengths: whether the same frequencies are off as much in calls of other
+  // lengths, on either side of the rule's border.
+  bool are_off_alike_elsewhere() {
+    const auto limit = length_limit(rope_.rope_scaling);
+    if (!limit) return true;
+    const std::int64_t longest = rows_.positions.back() + 1;
+    for (const std::int64_t length : {*limit / 2, *limit + *limit / 2, 3 * *limit, longest / 2}) {
+      if (length < 16 || length >= longest) continue;
+      const FrequencyList list = list_of(length);
+      if (!are_off_alike(turns_, frequencies_of(rope_, longest), list.turns, frequencies_of(rope_, length)))
+        return false;
+    }
+    return true;
   }
 
   bool check_positions() {

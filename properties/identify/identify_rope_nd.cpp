@@ -174,12 +174,59 @@ class RopeNdIdentifier {
     for (std::size_t i = 0; i < structure_.pairs.size(); ++i) {
       const auto [at, is_new] = axis_of_channel.emplace(structure_.pairs[i].input.first, axis_of_pair_[i]);
       if (is_new) continue;
+      if (!is_turned_by_both(structure_.pairs[i], at->second, axis_of_pair_[i])) {
+        found_.faults.push_back(
+            vague("which axis turns a pair is another one in some calls", DiagnosedStage::position));
+        return false;
+      }
       found_.faults.push_back(fmt::format("the pair of channel {} is turned by axis {} and by axis {}", at->first,
                                           at->second, axis_of_pair_[i]));
       return false;
     }
     if (structure_.pairs.empty()) found_.table.emplace_back("no axis turns any pair");
     return !structure_.pairs.empty();
+  }
+
+  // Whether a pair is turned otherwise at two positions of one axis where the other's is the same, of both axes and
+  // wherever the other one stands, in calls of one token and of several: an axis that is asked alone may be taken for
+  // another one.
+  bool is_turned_by_both(const TurnedPair& pair, std::int64_t one, std::int64_t other) {
+    struct Place {
+      std::int64_t one;
+      std::int64_t other;
+    };
+    static constexpr Place places[] = {{1, 3}, {2, 3}, {3, 1}, {3, 2}, {3, 3}, {5, 7}, {6, 7}, {7, 5}, {7, 6}, {7, 7}};
+    constexpr auto count = static_cast<std::int64_t>(std::size(places));
+    const std::int64_t width = head().head_dim;
+    const auto answers = [&](std::int64_t from, std::int64_t tokens) {
+      Tensor x = Tensor::zeros(claim_.dtype, {1, tokens, 1, width});
+      std::vector<std::int64_t> positions(static_cast<std::size_t>(axes(nd_) * tokens), 0);
+      for (std::int64_t token = 0; token < tokens; ++token) {
+        x.set(token * width + pair.input.first, 1);
+        const Place& place = places[from + token];
+        positions[static_cast<std::size_t>(one * tokens + token)] = place.one;
+        positions[static_cast<std::size_t>(other * tokens + token)] = place.other;
+      }
+      return rotate(session_, claim_, x, positions);
+    };
+    const Tensor together = answers(0, count);
+    std::vector<double> alone;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Tensor y = answers(i, 1);
+      for (std::int64_t c = 0; c < width; ++c) alone.push_back(y.at(c));
+    }
+    const auto differ = [&](const auto& value, std::int64_t a, std::int64_t b) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        if (value(a * width + c) != value(b * width + c)) return true;
+      }
+      return false;
+    };
+    const auto are_all_other = [&](const auto& value) {
+      return differ(value, 0, 1) && differ(value, 2, 3) && differ(value, 1, 4) && differ(value, 3, 4) &&
+             differ(value, 5, 6) && differ(value, 7, 8) && differ(value, 6, 9) && differ(value, 8, 9);
+    };
+    return are_all_other([&](std::int64_t at) { return together.at(at); }) &&
+           are_all_other([&](std::int64_t at) { return alone[static_cast<std::size_t>(at)]; });
   }
 
   bool has_shared_pairs() const {

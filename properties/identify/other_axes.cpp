@@ -1,9 +1,13 @@
 #include "properties/identify/other_axes.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -118,9 +122,8 @@ class List {
       e.coordinate_shifts.clear();
       e.coordinate_scales.clear();
     });
-    for (const auto& [words, number] : {std::pair("every axis is divided by the first one's extent", first_extent()),
-                                        std::pair("every axis is divided by the last one's extent", last_extent()),
-                                        std::pair("every axis is divided by the longest one's extent", longest())}) {
+    for (const std::int64_t number : {first_extent(), last_extent(), longest()}) {
+      const std::string words = words_of_extent(number);
       with(words, DiagnosedStage::position, [&](RopeNd& e) { e.extents.assign(e.extents.size(), number); });
       // Of positions beyond that extent.
       with_moves(words, [&](std::size_t axis) { return divided_by(number, axis, claimed(axis)); });
@@ -192,6 +195,14 @@ class List {
     });
   }
 
+  // Of an axis that is both the first or last one and the longest, either may be meant.
+  std::string words_of_extent(std::int64_t number) const {
+    std::vector<std::string_view> whose;
+    if (number == first_extent()) whose.emplace_back("the first");
+    if (number == last_extent()) whose.emplace_back("the last");
+    if (number == longest()) whose.emplace_back("the longest");
+    return fmt::format("every axis is divided by {} one's extent", fmt::join(whose, " or "));
+  }
   std::int64_t first_extent() const { return encoding_.extents.front(); }
   std::int64_t last_extent() const { return encoding_.extents.back(); }
   std::int64_t longest() const { return std::ranges::max(encoding_.extents); }

@@ -136,6 +136,8 @@ class OtherGrids {
 
   std::vector<VectorReading> made() && {
     add_axes();
+    add_crops();
+    add_portraits();
     add_rows();
     return std::move(list_);
   }
@@ -184,6 +186,55 @@ class OtherGrids {
             if (where.holds(vector)) std::ranges::fill(places, std::vector<std::int64_t>(places.front()));
           });
     }
+  }
+
+  // Crops that are counted from their own corner.
+  void add_crops() {
+    for (std::int64_t axis = -1; axis < axes_; ++axis) {
+      const std::string whose = axis < 0 ? "each axis" : fmt::format("axis {}", axis);
+      const auto is_of = [axis](std::size_t one) { return axis < 0 || static_cast<std::size_t>(axis) == one; };
+      add(fmt::format("positions of {} are counted from a row's least: every crop is turned as one that begins at 0",
+                      whose),
+          [is_of](RowPlaces& places, const VectorInCall&) {
+            for (std::size_t one = 0; one < places.size(); ++one) {
+              if (!is_of(one)) continue;
+              const std::int64_t least = std::ranges::min(places[one]);
+              for (std::int64_t& position : places[one]) position -= least;
+            }
+          });
+      add(fmt::format("positions of {} are counted from the call's least: every crop is turned as one that begins at "
+                      "0",
+                      whose),
+          [is_of](RowPlaces& places, const VectorInCall& at) {
+            for (std::size_t one = 0; one < places.size(); ++one) {
+              if (!is_of(one)) continue;
+              std::int64_t least = places[one].front();
+              for (std::int64_t batch = 0; batch < at.batches; ++batch)
+                least = std::min(least, std::ranges::min(row_places(at, batch)[one]));
+              for (std::int64_t& position : places[one]) position -= least;
+            }
+          });
+    }
+  }
+
+  // By the greatest positions, whatever kind of call it is.
+  void add_portraits() {
+    struct Where {
+      std::string_view words;
+      bool (*holds)(std::int64_t batch);
+    };
+    constexpr Where wheres[] = {{"", [](std::int64_t) { return true; }},
+                                {"in batch row 0 alone ", [](std::int64_t batch) { return batch == 0; }},
+                                {"in batch rows after the first ", [](std::int64_t batch) { return batch > 0; }}};
+    for (const Where& where : wheres)
+      add(fmt::format("{}the last two axes change places where the greatest position of the first of them is the "
+                      "greater",
+                      where.words),
+          [holds = where.holds](RowPlaces& places, const VectorInCall& at) {
+            auto& rows = places[places.size() - 2];
+            auto& columns = places.back();
+            if (holds(at.batch) && std::ranges::max(rows) > std::ranges::max(columns)) std::swap(rows, columns);
+          });
   }
 
   // An index that runs over two axes in place of the second one's coordinate.

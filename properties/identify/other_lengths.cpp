@@ -73,6 +73,7 @@ class OtherLengths {
   explicit OtherLengths(const Spec& claim) : claim_(claim), rope_(*rope_of(claim)) {}
 
   std::vector<VectorReading> made() && {
+    add_applied_by_tokens();
     if (!length_limit(rope_.rope_scaling)) {
       add_applied_by_length();
       return std::move(list_);
@@ -81,7 +82,11 @@ class OtherLengths {
     add_borders();
     add_whose();
     add_blocks();
-    if (const auto* dynamic = std::get_if<DynamicScaling>(&rope_.rope_scaling)) add_formulas(*dynamic);
+    if (const auto* dynamic = std::get_if<DynamicScaling>(&rope_.rope_scaling)) {
+      add_formulas(*dynamic);
+      add_limits(*dynamic);
+    }
+    if (const auto* longrope = std::get_if<LongropeScaling>(&rope_.rope_scaling)) add_factors_by_length(*longrope);
     return std::move(list_);
   }
 
@@ -134,8 +139,14 @@ class OtherLengths {
         [=](const VectorInCall& vector) { return as_double(vector.row_length(0)); });
     add("all batch rows take the last one's length",
         [=](const VectorInCall& vector) { return as_double(vector.row_length(vector.batches - 1)); });
+    add("all batch rows take the shortest one's length", [=](const VectorInCall& vector) {
+      std::int64_t least = vector.row_length(0);
+      for (std::int64_t batch = 1; batch < vector.batches; ++batch) least = std::min(least, vector.row_length(batch));
+      return as_double(least);
+    });
     add("the number of tokens in a call is taken for its length",
         [=](const VectorInCall& vector) { return as_double(vector.tokens); });
+    add_counted_lengths();
     add("a call's first position is taken for its last, which says the length",
         [=](const VectorInCall& vector) { return as_double(vector.coordinate(0, 0, 0) + 1); });
     add("a row's first position is taken for its last, which says the length",
@@ -172,6 +183,38 @@ class OtherLengths {
     }
   }
 
+  // Lengths that are counted from a first or least position, as a cache's length and a call's tokens make them.
+  void add_counted_lengths() {
+    const auto from_first = [](const VectorInCall& vector, std::int64_t batch) {
+      return static_cast<double>(vector.coordinate(0, batch, 0) + vector.tokens);
+    };
+    const auto span = [](const VectorInCall& vector, std::int64_t batch) {
+      std::int64_t least = vector.coordinate(0, batch, 0);
+      for (std::int64_t token = 1; token < vector.tokens; ++token)
+        least = std::min(least, vector.coordinate(0, batch, token));
+      return static_cast<double>(vector.row_length(batch) - least);
+    };
+    const auto longest = [](auto length_of_row) {
+      return [=](const VectorInCall& vector) {
+        double length = 0;
+        for (std::int64_t batch = 0; batch < vector.batches; ++batch)
+          length = std::max(length, length_of_row(vector, batch));
+        return length;
+      };
+    };
+    add("the length is a row's first position plus its number of tokens, whatever the positions of the others; of "
+        "several rows the longest",
+        longest(from_first));
+    add("each row's length is its first position plus its number of tokens, whatever the positions of the others",
+        [=](const VectorInCall& vector) { return from_first(vector, vector.batch); });
+    add("the length is counted from a row's least position, not from 0; of several rows the longest", longest(span));
+    add("each row's length is counted from its least position, not from 0",
+        [=](const VectorInCall& vector) { return span(vector, vector.batch); });
+    add("the length is counted from the call's least position, not from 0", [](const VectorInCall& vector) {
+      return static_cast<double>(vector.call_length() - std::ranges::min(vector.call.positions));
+    });
+  }
+
   void add_blocks() {
     for (const std::int64_t block : {16, 32, 64, 128, 256, 512, 1024}) {
       add(fmt::format("each block of {} vectors takes its own length, where the claim has that of the call", block),
@@ -190,6 +233,69 @@ class OtherLengths {
            const double taken_length = length <= trained ? length : std::round(trained * ratio(length / trained));
            return std::optional(taken(with_rope(claim, [&](Rope& rope) { fix_length(rope, taken_length); }), at));
          }});
+  }
+
+  // Lengths between which nothing changes that the claim has change there.
+  void add_limits(const DynamicScaling& rule) {
+    const auto trained = rule.original_max_position_embeddings;
+    const auto own = [claim = claim_](const VectorInCall& vector) {
+      return static_cast<double>(claimed_length(claim, vector));
+    };
+    for (const double times : {2.0, 4.0, 8.0, 16.0, rule.factor}) {
+      const auto border = static_cast<std::int64_t>(times * static_cast<double>(trained));
+      if (border <= trained) continue;
+      const auto limit = static_cast<double>(border);
+      const auto least = static_cast<double>(trained);
+      add(fmt::format("dynamic scaling begins beyond length {}: calls up to it are not scaled, where the claim begins "
+                      "beyond {}",
+                      border, trained),
+          [=](const VectorInCall& vector) { return own(vector) > limit ? own(vector) : std::min(own(vector), least); });
+      add(fmt::format("lengths beyond {} are taken for it", border),
+          [=](const VectorInCall& vector) { return std::min(own(vector), limit); });
+    }
+    for (const double step : {8.0, 16.0, 32.0, 64.0, 100.0, 128.0, 256.0, 512.0, 1000.0, 1024.0}) {
+      add(fmt::format("lengths are rounded up to multiples of {}", step),
+          [=](const VectorInCall& vector) { return std::ceil(own(vector) / step) * step; });
+      add(fmt::format("lengths are rounded down to multiples of {}", step),
+          [=](const VectorInCall& vector) { return std::floor(own(vector) / step) * step; });
+    }
+  }
+
+  // The attention factor in calls of some lengths alone, of a rule whose own has one in all.
+  void add_factors_by_length(const LongropeScaling& rule) {
+    if (rule.short_mscale) return;
+    const auto without = [&](auto is_without) {
+      return [claim = claim_, is_without](const VectorInCall& vector) {
+        TakenVector one = as_claimed(claim, vector);
+        if (is_without(static_cast<double>(claimed_length(claim, vector))))
+          one.spec = with_rope(std::move(one.spec),
+                               [](Rope& rope) { std::get<LongropeScaling>(rope.rope_scaling).attention_factor = 1; });
+        return std::optional(std::move(one));
+      };
+    };
+    list_.push_back({fmt::format("the attention factor is left out in calls up to the original length, {}, and "
+                                 "longer ones have it",
+                                 trained_),
+                     DiagnosedStage::table, without([limit = trained_](double length) { return length <= limit; })});
+    list_.push_back({fmt::format("the attention factor is left out in calls longer than the original length, {}, and "
+                                 "others have it",
+                                 trained_),
+                     DiagnosedStage::table, without([limit = trained_](double length) { return length > limit; })});
+  }
+
+  // A prefill and a step that are computed by different code.
+  void add_applied_by_tokens() {
+    if (std::holds_alternative<DefaultScaling>(rope_.rope_scaling)) return;
+    const std::string rule(name_of(rope_.rope_scaling));
+    const Spec plain = without_rule(claim_, RuleFactor::left_out);
+    const auto where = [&](std::string_view calls, auto is_plain) {
+      list_.push_back({fmt::format("calls of {} are turned without rope_scaling {}, and others with it", calls, rule),
+                       DiagnosedStage::frequency, [claim = claim_, plain, is_plain](const VectorInCall& vector) {
+                         return std::optional(as_claimed(is_plain(vector.tokens) ? plain : claim, vector));
+                       }});
+    };
+    where("one token", [](std::int64_t tokens) { return tokens == 1; });
+    where("several tokens", [](std::int64_t tokens) { return tokens > 1; });
   }
 
   // The base times stretch^power at each length.

@@ -87,6 +87,7 @@ class OtherNorms {
     for (const SomeVectors& group : groups()) add_group(group);
     add_rest();
     add_means();
+    add_centred();
     return std::move(list_);
   }
 
@@ -231,6 +232,15 @@ class OtherNorms {
                       times),
           [times](const VectorInCall& vector) { return times * vector.heads; });
     }
+    add_means_over_heads();
+    add_root("heads are multiplied by the weight before they are normalized: the mean is of what is weighted",
+             DiagnosedStage::other, [encoding](const VectorInCall& vector, double) {
+               std::vector<double> channels = vector.values(vector.number());
+               const Tensor weight = weight_row(*vector.call.weight, vector.side == VectorSide::key ? 1 : 0);
+               for (std::size_t i = 0; i < channels.size(); ++i)
+                 channels[i] *= weight.at(static_cast<std::int64_t>(i)) + encoding.weight_offset;
+               return std::optional(root_of(channels, encoding));
+             });
     add_root("a head's mean is that of the token's last head", DiagnosedStage::other,
              [encoding](const VectorInCall& vector, double) {
                return std::optional(root_of(vector.values(vector.number() - vector.head + vector.heads - 1), encoding));
@@ -245,6 +255,48 @@ class OtherNorms {
              DiagnosedStage::rounding, [](const VectorInCall&, double right) {
                return std::optional(1 / approximate_inverse_root(right * right));
              });
+  }
+
+  void add_means_over_heads() {
+    const auto over_heads = [&](std::string words, auto holds) {
+      add_root(std::move(words), DiagnosedStage::other,
+               [encoding = encoding_, holds](const VectorInCall& vector, double right) -> std::optional<double> {
+                 if (!holds(vector.side)) return right;
+                 double sum = 0;
+                 for (std::int64_t head = 0; head < vector.heads; ++head)
+                   sum += squares_of(vector.values(vector.number() - vector.head + head));
+                 return std::sqrt(sum / static_cast<double>(vector.heads * encoding.rope.head_dim) + encoding.epsilon);
+               });
+    };
+    over_heads("keys' mean is over all key heads of a token, where the claim has each head its own",
+               [](VectorSide side) { return side == VectorSide::key; });
+    over_heads("queries' mean is over all query heads of a token, where the claim has each head its own",
+               [](VectorSide side) { return side == VectorSide::query; });
+  }
+
+  // A mean that is subtracted as layer normalization does, from the channels that turn alone.
+  void add_centred() {
+    const Rope& rope = encoding_.rope;
+    if (rope.rotary_dim == rope.head_dim) return;
+    add("the mean of the channels that turn is subtracted from them, before heads are normalized",
+        DiagnosedStage::other, [encoding = encoding_](const VectorInCall& vector, TakenVector taken) {
+          const Rope& of = encoding.rope;
+          taken.given = vector.values(vector.number());
+          double sum = 0;
+          const auto each = [&](const auto& change) {
+            for (std::int64_t pair = 0; pair < pairs(of); ++pair) {
+              const Channels at = channels_of_pair(of, of.pairing, pair);
+              change(taken.given[static_cast<std::size_t>(at.first)]);
+              change(taken.given[static_cast<std::size_t>(at.second)]);
+            }
+          };
+          each([&](double value) { sum += value; });
+          const double mean = sum / static_cast<double>(2 * pairs(of));
+          each([&](double& value) { value -= mean; });
+          // What is turned is rounded to the format, once more than the answer.
+          taken.times.assign(taken.given.size(), 1);
+          return std::optional(std::move(taken));
+        });
   }
 
   Spec claim_;

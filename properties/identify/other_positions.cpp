@@ -8,6 +8,7 @@
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/other_lengths.hpp"
 
 namespace sextant::identify {
@@ -19,6 +20,9 @@ Spec with_negative(Spec spec) {
   return spec;
 }
 
+// Which functions of an angle have xPos' scale.
+enum class ScaledPart { sines, cosines };
+
 class OtherPositions {
  public:
   explicit OtherPositions(const Spec& claim) : claim_(claim) {}
@@ -28,6 +32,7 @@ class OtherPositions {
     const Rope* rope = rope_of(claim_);
     if (const auto* linear = std::get_if<LinearScaling>(&rope->rope_scaling)) add_divided(linear->factor);
     add_wrapped();
+    add_counted();
     if (const auto* xpos = held<Xpos>(claim_)) add_centres(*xpos);
     return std::move(list_);
   }
@@ -71,6 +76,24 @@ class OtherPositions {
     });
   }
 
+  // What a row begins with is taken for another position, wherever that is.
+  void add_counted() {
+    const auto moved = [&](std::string words, std::function<std::int64_t(const VectorInCall& vector)> by) {
+      list_.push_back({std::move(words), DiagnosedStage::position,
+                       [claim = claim_, by = std::move(by)](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(with_negative(claim), vector);
+                         taken.place.front() += by(vector);
+                         return std::optional(std::move(taken));
+                       }});
+    };
+    for (const std::int64_t start : {0, 1, 2}) {
+      moved(fmt::format("positions are counted from the row's first, which is taken for {}", start),
+            [start](const VectorInCall& at) { return start - at.coordinate(0, at.batch, 0); });
+      moved(fmt::format("positions are counted from the call's first, which is taken for {}", start),
+            [start](const VectorInCall& at) { return start - at.coordinate(0, 0, 0); });
+    }
+  }
+
   void add_centres(const Xpos& xpos) {
     const auto centred = [&](std::string words, std::function<std::int64_t(const VectorInCall&)> centre) {
       list_.push_back({std::move(words), DiagnosedStage::position,
@@ -86,6 +109,14 @@ class OtherPositions {
                 return centre_at(half, vector.row_length(vector.batch));
               });
     }
+    centred("the centre is half of the call's length less one, rounded down: (l - 1) // 2",
+            [](const VectorInCall& vector) { return (vector.call_length() - 1) / 2; });
+    centred("the centre is a quarter of the call's length",
+            [](const VectorInCall& vector) { return vector.call_length() / 4; });
+    centred("the centre is the call's first position plus half of its number of tokens",
+            [](const VectorInCall& vector) { return vector.coordinate(0, 0, 0) + vector.tokens / 2; });
+    centred("the centre is a row's first position plus half of its number of tokens",
+            [](const VectorInCall& vector) { return vector.coordinate(0, vector.batch, 0) + vector.tokens / 2; });
     centred("the centre is half of the number of tokens, whatever their positions",
             [](const VectorInCall& vector) { return vector.tokens / 2; });
     centred("the centre is added to positions, where the claim subtracts it", [claim = claim_](const VectorInCall& at) {
@@ -102,6 +133,10 @@ class OtherPositions {
                          centre = 0;
                          return std::optional(std::move(taken));
                        }});
+    add_powers();
+    for (const auto& [part, words] : {std::pair(ScaledPart::sines, "sines alone are scaled, and cosines are not"),
+                                      std::pair(ScaledPart::cosines, "cosines alone are scaled, and sines are not")})
+      add_scales_of_part(part, words);
     if (xpos.rope.pairing == Pairing::interleaved) add_scales_by_channel();
     for (std::int64_t steps = 1; steps < pairs(xpos.rope); ++steps) {
       for (const auto& [member, words] : {std::pair(&Channels::second, "second"), std::pair(&Channels::first, "first")})
@@ -112,11 +147,69 @@ class OtherPositions {
   // zeta_i = (2i/n + 0.4) / 1.4 to the power of a position.
   static double scale_of(const TakenVector& taken, std::int64_t pair) {
     const auto& xpos = *held<Xpos>(taken.spec);
+    return scale_of(xpos, pair, steps_from_centre(taken) / xpos.scale_base);
+  }
+
+  static double scale_of(const Xpos& xpos, std::int64_t pair, double power) {
     const auto n = static_cast<double>(rotary_width(xpos.rope));
     const double sign = xpos.role == Role::query ? 1 : -1;
-    const double power =
-        sign * static_cast<double>(taken.place.front() - std::get<std::int64_t>(xpos.centre)) / xpos.scale_base;
-    return std::pow((2 * static_cast<double>(pair) / n + 0.4) / 1.4, power);
+    return std::pow((2 * static_cast<double>(pair) / n + 0.4) / 1.4, sign * power);
+  }
+
+  static double steps_from_centre(const TakenVector& taken) {
+    return static_cast<double>(taken.place.front() - std::get<std::int64_t>(held<Xpos>(taken.spec)->centre));
+  }
+
+  // Another power of zeta than (p - centre) / scale_base.
+  void add_powers() {
+    const auto with_power = [&](std::string words, double (*power)(double steps, double base)) {
+      list_.push_back({std::move(words), DiagnosedStage::table, [claim = claim_, power](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(claim, vector);
+                         const Xpos& xpos = *held<Xpos>(taken.spec);
+                         taken.times.assign(static_cast<std::size_t>(xpos.rope.head_dim), 1);
+                         const double other = power(steps_from_centre(taken), xpos.scale_base);
+                         for (std::int64_t pair = 0; pair < pairs(xpos.rope); ++pair) {
+                           const Channels to = channels_of_pair(xpos.rope, xpos.rope.output_pairing, pair);
+                           for (const std::int64_t channel : {to.first, to.second})
+                             taken.times[static_cast<std::size_t>(channel)] =
+                                 scale_of(taken, pair) / scale_of(xpos, pair, other);
+                         }
+                         return std::optional(std::move(taken));
+                       }});
+    };
+    with_power("steps from the centre are divided by scale_base as whole numbers, rounded down",
+               [](double steps, double base) { return std::floor(steps / base); });
+    with_power("steps from the centre are divided by scale_base as whole numbers, rounded toward 0",
+               [](double steps, double base) { return std::trunc(steps / base); });
+    with_power("scales are powers of the distance from the centre, without its sign",
+               [](double steps, double base) { return std::fabs(steps) / base; });
+  }
+
+  // y0 = a s cos - b s sin, y1 = a s sin + b s cos: what is not scaled lacks s - 1 times itself.
+  void add_scales_of_part(ScaledPart part, std::string words) {
+    list_.push_back({std::move(words), DiagnosedStage::table, [claim = claim_, part](const VectorInCall& vector) {
+                       TakenVector taken = as_claimed(claim, vector);
+                       const Rope& rope = held<Xpos>(taken.spec)->rope;
+                       const std::vector<double> x = vector.values(vector.number());
+                       const std::vector<double> w = frequencies_of(rope, vector.call_length());
+                       const double sense = rope.direction == Direction::clockwise ? -1 : 1;
+                       taken.plus.assign(x.size(), 0);
+                       for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+                         const Channels from = channels_of_pair(rope, rope.pairing, pair);
+                         const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+                         const double a = x[static_cast<std::size_t>(from.first)];
+                         const double b = x[static_cast<std::size_t>(from.second)];
+                         const double angle =
+                             w[static_cast<std::size_t>(pair)] * static_cast<double>(taken.place.front());
+                         const double lacks = scale_of(taken, pair) - 1;
+                         const double sin = sense * std::sin(angle);
+                         const double cos = std::cos(angle);
+                         const bool lack_cosines = part == ScaledPart::sines;
+                         taken.plus[static_cast<std::size_t>(to.first)] = lacks * (lack_cosines ? a * cos : -b * sin);
+                         taken.plus[static_cast<std::size_t>(to.second)] = lacks * (lack_cosines ? b * cos : a * sin);
+                       }
+                       return std::optional(std::move(taken));
+                     }});
   }
 
   void add_scales_of_member(std::int64_t steps, std::int64_t Channels::*member, std::string_view words) {

@@ -53,6 +53,12 @@ struct Way {
   std::function<double(const PlaceInCall&)> position;
 };
 
+// The number's first bits, as a format of so many keeps them that does not round.
+double cut_to(int bits, double number) {
+  const int exponent = number == 0 ? 0 : std::ilogb(number) + 1 - bits;
+  return std::ldexp(std::trunc(std::ldexp(number, -exponent)), exponent);
+}
+
 std::vector<Way> known_ways(double step) {
   const auto given = [](const PlaceInCall& place) { return static_cast<double>(place.position); };
   const auto in_row = [](const PlaceInCall& place, std::int64_t row, std::int64_t token) {
@@ -63,6 +69,10 @@ std::vector<Way> known_ways(double step) {
        [=](const PlaceInCall& place) { return round_to(Dtype::bfloat16, given(place) * step) / step; }},
       {fmt::format("positions are rounded to float16: right up to {:g}", 2048 * step),
        [=](const PlaceInCall& place) { return round_to(Dtype::float16, given(place) * step) / step; }},
+      {fmt::format("positions are cut to 11 bits, toward zero: right up to {:g}", 2048 * step),
+       [=](const PlaceInCall& place) { return cut_to(11, given(place) * step) / step; }},
+      {fmt::format("positions are cut to 8 bits, toward zero: right up to {:g}", 256 * step),
+       [=](const PlaceInCall& place) { return cut_to(8, given(place) * step) / step; }},
       {"positions are rounded down to whole numbers",
        [=](const PlaceInCall& place) { return std::floor(given(place) * step) / step; }},
       {"positions are rounded to whole numbers",
@@ -235,9 +245,21 @@ std::string words_of_odd_heads(const std::vector<Turned>& calls, const Expected&
                      are_turned_at_times ? " at some places" : "");
 }
 
+// What is said of some calls is said where the positions that they have wrong are right in others.
 PositionsUsed used_in_these(const std::vector<Turned>& calls, const Way& given, const Expected& expected, double step,
-                            std::string_view named, std::string_view others) {
+                            std::string_view named, std::string_view others,
+                            const std::function<bool(std::int64_t position)>& is_right_elsewhere) {
   if (explains(given, calls, expected)) return {};
+  constexpr int most_asked = 8;
+  int asked = 0;
+  for (const Turned& call : calls) {
+    for (std::int64_t vector = 0; vector < std::ssize(call.rows) && asked < most_asked; ++vector) {
+      const std::int64_t position = call.place(vector).position;
+      if (is_at(call.rows[static_cast<std::size_t>(vector)], static_cast<double>(position), expected)) continue;
+      if (!is_right_elsewhere(position)) return {false, {}, {}};
+      ++asked;
+    }
+  }
   for (const Way& way : known_ways(step)) {
     if (explains(way, calls, expected)) return {false, fmt::format("in a call of {} {}", named, way.words), {}};
   }
@@ -261,19 +283,21 @@ PositionsUsed used_in_these(const std::vector<Turned>& calls, const Way& given, 
 
 // Of a subject that is right in calls of some tokens, whether it is in those of one.
 PositionsUsed used_in_single_calls(const PairQuestion& question, const Way& given, const Expected& expected,
-                                   std::int64_t longest) {
+                                   std::int64_t longest,
+                                   const std::function<bool(std::int64_t position)>& is_right_in_short_call) {
   PairQuestion one = question;
   one.shape.batches = 1;
   std::vector<Turned> calls;
   for (const std::int64_t position :
        {std::min<std::int64_t>(5, longest), std::min<std::int64_t>(301, longest), longest})
     calls.push_back(turned(one, {position}));
-  return used_in_these(calls, given, expected, question.step, "one token", "longer calls");
+  return used_in_these(calls, given, expected, question.step, "one token", "longer calls", is_right_in_short_call);
 }
 
 // Of a subject that is right in short calls, whether it is in one of many tokens in no order.
 PositionsUsed used_in_long_call(const PairQuestion& question, const Way& given, const Expected& expected,
-                                std::int64_t longest) {
+                                std::int64_t longest,
+                                const std::function<bool(std::int64_t position)>& is_right_in_short_call) {
   std::vector<std::int64_t> positions;
   for (std::int64_t token = 0; token + 1 < question.long_call; ++token)
     positions.push_back((token * 7919 + 11) % (longest + 1));
@@ -281,7 +305,7 @@ PositionsUsed used_in_long_call(const PairQuestion& question, const Way& given, 
   PairQuestion one = question;
   one.shape.batches = 1;
   return used_in_these({turned(one, std::move(positions))}, given, expected, question.step,
-                       fmt::format("{} tokens", question.long_call), "short calls");
+                       fmt::format("{} tokens", question.long_call), "short calls", is_right_in_short_call);
 }
 
 }  // namespace
@@ -306,10 +330,14 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   const Way given{"", [](const PlaceInCall& place) { return static_cast<double>(place.position); }};
   // A float32 angle is off by the roundings of a frequency and of a product, and by the library's sine.
   const Expected in_float32{pairs, 0x1p-21};
+  const auto is_right = [&](std::int64_t position) {
+    const Turned one = turned(question, {position, longest, position, longest});
+    return is_at(one.rows.front(), static_cast<double>(position), in_float32);
+  };
   if (explains(given, calls, in_float32)) {
     if (question.long_call == 0) return {};
-    PositionsUsed used = used_in_single_calls(question, given, in_float32, longest);
-    return used.as_given ? used_in_long_call(question, given, in_float32, longest) : used;
+    PositionsUsed used = used_in_single_calls(question, given, in_float32, longest, is_right);
+    return used.as_given ? used_in_long_call(question, given, in_float32, longest, is_right) : used;
   }
   for (const Way& way : known_ways(question.step)) {
     if (explains(way, calls, in_float32)) return {false, way.words, {}};
@@ -317,10 +345,6 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   // Calls of as many heads and tokens alone were asked, so that it may be so in some others alone.
   if (std::string words = words_of_odd_heads(calls, in_float32); !words.empty())
     return {false, std::move(words), {}, true};
-  const auto is_right = [&](std::int64_t position) {
-    const Turned one = turned(question, {position, longest, position, longest});
-    return is_at(one.rows.front(), static_cast<double>(position), in_float32);
-  };
   if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words, {}};
   // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
