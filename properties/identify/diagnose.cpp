@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <string_view>
@@ -169,13 +170,32 @@ void keep_what_was_seen(const Spec& claim, Diagnosis& diagnosis, std::size_t of_
       std::remove_if(first, last, [&](const auto& one) { return !is_seen_directly(claim, one); }), last);
 }
 
+// Whether a case that fails is of a simpler call than the one of which a fault says that answers are farther off there
+// than elsewhere: "in a call of 96 tokens from position 0 on ...", and a case of one token.
+bool is_refuted(const Fault& fault, const Clues& clues) {
+  const auto number_after = [](std::string_view text, std::string_view mark) -> std::optional<std::int64_t> {
+    const auto at = text.find(mark);
+    std::int64_t number = 0;
+    if (at == std::string_view::npos) return std::nullopt;
+    const char* const first = text.data() + at + mark.size();
+    if (std::from_chars(first, text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
+    return number;
+  };
+  const auto tokens = number_after(fault.words, "in a call of ");
+  if (fault.kind != FaultKind::elsewhere || !tokens) return false;
+  return std::ranges::any_of(clues.failing, [&](const std::string& failing) {
+    const auto fewer = number_after(failing, "tokens=");
+    return fewer && *fewer < *tokens;
+  });
+}
+
 // What differs by the name that was found, and whether no more is known of it than that something does.
 struct Told {
   Diagnosis diagnosis;
   bool is_vague = false;
 };
 
-Told told_by_name(const Subject& subject, const Spec& claim, Identification found) {
+Told told_by_name(const Subject& subject, const Spec& claim, Identification found, const Clues& clues) {
   // Calls that a laxer class does not meet either say less than a second audit of that class.
   if (found.spec && found.spec->accuracy != claim.accuracy)
     std::erase_if(found.faults, [](const Fault& one) { return one.kind == FaultKind::elsewhere; });
@@ -187,6 +207,7 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
   };
   if (has(FaultKind::misfit)) return told;
   told.is_vague = has(FaultKind::vague) || has(FaultKind::elsewhere);
+  std::erase_if(found.faults, [&](const Fault& one) { return is_refuted(one, clues); });
   if (found.spec && found.convention.empty()) diagnosis.differences = differences(claim, *found.spec);
   // Other pairs or channels show in every call: where an early one is as claimed they are of some calls alone, and a
   // subject that reads its spec may be right under the changed one.
@@ -260,7 +281,7 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
     }
   }
   const Identification found = identify(subject, claim);
-  Told told = told_by_name(subject, claim, found);
+  Told told = told_by_name(subject, claim, found, clues);
   // What explains every vector that is asked is more than what is told of some, or what a short audit does not refute.
   const Spec* verified = told.diagnosis.is_verified ? &*found.spec : nullptr;
   if (auto difference = other_rotation(subject, claim, verified)) {

@@ -198,6 +198,38 @@ TEST(OtherCallsPositions, OfARowThatFallsMakeANameUnsure) {
     }
   });
   EXPECT_EQ(sure_of(ascending, plain), Confidence::low);
+  EXPECT_EQ(said(ascending, plain), "rows whose positions fall are read in rising order");
+}
+
+TEST(OtherCallsPositions, AreThoseOfOtherTokensOfTheRow) {
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   for (std::int64_t batch = 0; batch < places.batches; ++batch) {
+                     for (std::int64_t token = 0; token < places.tokens; ++token) {
+                       auto& position = places.at(0, batch, token);
+                       position = std::min(position, places.at(0, batch, places.tokens - 1));
+                     }
+                   }
+                 }),
+                 plain),
+            "positions beyond that of the row's last token are taken for it");
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   if (places.tokens == 1) std::ranges::fill(places.all, std::ranges::max(places.all));
+                 }),
+                 plain),
+            "in calls of one token all rows of a batch have the greatest position of them");
+}
+
+// What is said of calls of 96 tokens is not where a case of one fails.
+TEST(OtherCallsPositions, OfACallAreNotToldAgainstASimplerCase) {
+  const FunctionSubject long_calls = at_other_positions([](const Places& places) {
+    if (places.tokens == 96 && places.batches == 2) places.at(0, 1, 40) += 1;
+  });
+  const auto with = [&](const std::string& failing) {
+    const auto diagnosis = diagnose(long_calls, parse_spec(plain), {.failing = {failing}});
+    return diagnosis ? words_of(*diagnosis) : "nothing";
+  };
+  EXPECT_TRUE(with("accuracy:position=0,tokens=96,batch=2,heads=1,fill=1").starts_with("in a call of 96 tokens"));
+  EXPECT_EQ(with("accuracy:position=5,tokens=1,batch=1,heads=1,fill=1"), "nothing");
 }
 
 TEST(OtherCallsPositions, OfCropsAreCountedFromTheirCorner) {

@@ -33,6 +33,7 @@ class OtherPositions {
     if (const auto* linear = std::get_if<LinearScaling>(&rope->rope_scaling)) add_divided(linear->factor);
     add_wrapped();
     add_counted();
+    add_by_row();
     if (const auto* xpos = held<Xpos>(claim_)) add_centres(*xpos);
     return std::move(list_);
   }
@@ -76,7 +77,7 @@ class OtherPositions {
     });
   }
 
-  // What a row begins with is taken for another position, wherever that is.
+  // What a row begins with is taken for another position, wherever that is; what is taken for 0 is told by name.
   void add_counted() {
     const auto moved = [&](std::string words, std::function<std::int64_t(const VectorInCall& vector)> by) {
       list_.push_back({std::move(words), DiagnosedStage::position,
@@ -86,12 +87,48 @@ class OtherPositions {
                          return std::optional(std::move(taken));
                        }});
     };
-    for (const std::int64_t start : {0, 1, 2}) {
+    for (const std::int64_t start : {1, 2}) {
       moved(fmt::format("positions are counted from the row's first, which is taken for {}", start),
             [start](const VectorInCall& at) { return start - at.coordinate(0, at.batch, 0); });
       moved(fmt::format("positions are counted from the call's first, which is taken for {}", start),
             [start](const VectorInCall& at) { return start - at.coordinate(0, 0, 0); });
     }
+  }
+
+  // Positions by those of the row's other tokens.
+  void add_by_row() {
+    const auto by_row = [&](std::string words, std::function<std::int64_t(const VectorInCall& vector)> position) {
+      list_.push_back({std::move(words), DiagnosedStage::position,
+                       [claim = claim_, position = std::move(position)](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(claim, vector);
+                         taken.place.front() = position(vector);
+                         return std::optional(std::move(taken));
+                       }});
+    };
+    const auto own = [](const VectorInCall& at) { return at.coordinate(0, at.batch, at.token); };
+    by_row("positions beyond that of the row's last token are taken for it",
+           [own](const VectorInCall& at) { return std::min(own(at), at.coordinate(0, at.batch, at.tokens - 1)); });
+    by_row("positions below that of the row's first token are taken for it",
+           [own](const VectorInCall& at) { return std::max(own(at), at.coordinate(0, at.batch, 0)); });
+    const auto of_batch = [](const VectorInCall& at, auto better) {
+      std::int64_t position = at.coordinate(0, 0, 0);
+      for (std::int64_t batch = 1; batch < at.batches; ++batch) position = better(position, at.coordinate(0, batch, 0));
+      return position;
+    };
+    by_row("in calls of one token all rows of a batch have the greatest position of them", [=](const VectorInCall& at) {
+      return at.tokens > 1 ? own(at) : of_batch(at, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+    });
+    by_row("in calls of one token all rows of a batch have the least position of them", [=](const VectorInCall& at) {
+      return at.tokens > 1 ? own(at) : of_batch(at, [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+    });
+    by_row("in calls of one token all rows of a batch have the first one's position",
+           [=](const VectorInCall& at) { return at.tokens > 1 ? own(at) : at.coordinate(0, 0, 0); });
+    by_row("rows whose positions fall are read in rising order", [own](const VectorInCall& at) {
+      for (std::int64_t token = 1; token < at.tokens; ++token) {
+        if (at.coordinate(0, at.batch, token) > at.coordinate(0, at.batch, token - 1)) return own(at);
+      }
+      return at.coordinate(0, at.batch, at.tokens - 1 - at.token);
+    });
   }
 
   void add_centres(const Xpos& xpos) {
@@ -335,6 +372,7 @@ std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
   add(1, 260, 2, last);
   add(2, 40, 20, near);
   add(40, 3, 12, near);
+  if (axes == 1 && near >= 128) calls.push_back({2, 2, {97, 83, 41, 23, 7, 101, 71, 53, 19, 5}});
   return calls;
 }
 
