@@ -1,3 +1,5 @@
+// Above 400 lines, as a list of readings: each is a few lines, and all share what fixes a rule at one length.
+
 #include "properties/identify/other_lengths.hpp"
 
 #include <fmt/format.h>

@@ -372,7 +372,9 @@ std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
   add(1, 260, 2, last);
   add(2, 40, 20, near);
   add(40, 3, 12, near);
-  if (axes == 1 && near >= 128) calls.push_back({2, 2, {97, 83, 41, 23, 7, 101, 71, 53, 19, 5}});
+  // Norms go by a head alone, whatever the order of positions.
+  if (axes == 1 && near >= 128 && !is_of<QkNormRope>(claim))
+    calls.push_back({2, 2, {97, 83, 41, 23, 7, 101, 71, 53, 19, 5}});
   return calls;
 }
 
