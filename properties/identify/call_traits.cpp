@@ -1,3 +1,4 @@
+// Over 400 lines: a list of traits of calls, each a few lines, and what tells them from each other.
 #include "properties/identify/call_traits.hpp"
 
 #include <algorithm>

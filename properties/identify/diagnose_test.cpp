@@ -1,3 +1,4 @@
+// Over 400 lines: a sentence for each mutant, in one list.
 #include "properties/identify/diagnose.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: one list of what a place may be told by, and the search that divides vectors by it.
 #include "properties/identify/dividing_place.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: one class, which asks the calls, judges their vectors and compares wrong ones with right ones.
 #include "properties/identify/judged_vectors.hpp"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ TEST(ViolatedContracts, SayWhatIsKeptAndForWhom) {
        "after a call with another rope_theta in one process answers are that call's: what is kept is looked up by the "
        "whole number in rope_theta"},
       {"fourier-cache-without-extents",
-       "after a call with another extents in one process answers are other ones: what is kept is looked up without "
+       "after a call with another extents in one process answers are that call's: what is kept is looked up without "
        "extents"},
       {"rope-base-of-refused-call",
        "a call with another rope_scaling that is refused leaves something behind, which answers are made with"},

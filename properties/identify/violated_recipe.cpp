@@ -186,9 +186,9 @@ std::optional<DiagnosedDifference> violated_bounds(const Subject& subject, const
     }
   }
   if (!in_place || !(*in_place > 1)) return std::nullopt;
-  return DiagnosedDifference{fmt::format("where a value is 1, {:.10g} comes back, which is beyond every sine and cosine",
-                                         *in_place),
-                             "B4", DiagnosedStage::table};
+  return DiagnosedDifference{
+      fmt::format("where a value is 1, {:.10g} comes back, which is beyond every sine and cosine", *in_place), "B4",
+      DiagnosedStage::table};
 }
 
 }  // namespace sextant::identify

@@ -1,3 +1,4 @@
+// Over 400 lines: one list of what a gradient by a weight may be, of tables and of biases, by one comparison.
 #include "properties/identify/wrong_table_gradients.hpp"
 
 #include <fmt/format.h>
