@@ -222,8 +222,8 @@ ExpectedGradients not_turned_back(NotTurned which) {
 
 // Without the mean the gradient of a score is p_j (do . v_j), so that dq has scale (do . o) sum_j p_j k_j more, and
 // dk_j scale sum_i p_ij (do_i . o_i) q_i. Where all positions are the same one, rotations of the two cancel in both:
-// the first sum is attention's result with keys for values, the other dv where the result's gradient is scale (do . o) q.
-// That is given in the dtype, a rounding that a second bound on such a dv is not below.
+// the first sum is attention's result with keys for values, the other dv where the result's gradient is
+// scale (do . o) q. That is given in the dtype, a rounding that a second bound on such a dv is not below.
 std::optional<GroupGradients> without_mean(BackwardAsker& asker, const AskedBackward& asked, const GroupPlace& group) {
   const AttentionCase& request = asked.request;
   if (std::ranges::adjacent_find(request.positions, std::not_equal_to<>()) != request.positions.end())
