@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -270,54 +271,44 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
   return told;
 }
 
-std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const Clues& clues) {
-  // A recorded table's positions.
-  const Spec claim = subject.within_reach(asked);
-  Diagnosis alone;
-  for (auto* ask : {&unusable_answers, &rearranged_answers}) {
-    if (auto difference = ask(subject, claim)) {
-      alone.differences.push_back(std::move(*difference));
-      return alone;
-    }
-  }
-  const Identification found = identify(subject, claim);
-  Told told = told_by_name(subject, claim, found, clues);
-  // What explains every vector that is asked is more than what is told of some, or what a short audit does not refute.
-  const Spec* verified = told.diagnosis.is_verified ? &*found.spec : nullptr;
-  if (auto difference = other_rotation(subject, claim, verified)) {
-    alone.differences.push_back(std::move(*difference));
-    return alone;
-  }
-  if (told.diagnosis.differences.empty() || told.is_vague) {
-    if (auto difference = other_weight(subject, claim)) {
-      alone.differences.push_back(std::move(*difference));
-      return alone;
-    }
-    if (auto difference = dependent_answers(subject, claim)) {
-      alone.differences.push_back(std::move(*difference));
-      return alone;
-    }
-    if (auto place = wrong_places(subject, claim, clues)) {
-      alone.differences.push_back(std::move(*place));
-      return alone;
-    }
-    if (auto block = wrong_block(subject, claim)) {
-      alone.differences.push_back(std::move(*block));
-      return alone;
-    }
-  }
-  if (!told.diagnosis.differences.empty()) return std::move(told.diagnosis);
-  if (auto contract = violated_contracts(subject, claim, clues.violated)) {
-    alone.differences.push_back(std::move(*contract));
-    return alone;
-  }
-  for (auto* ask : {&violated_gradients, &violated_recipe, &violated_bounds}) {
-    if (auto difference = ask(subject, claim, clues)) {
+// What one way of asking tells.
+using Asked = std::function<std::optional<DiagnosedDifference>()>;
+
+// The first of them that tells something, by itself.
+std::optional<Diagnosis> first_told(std::initializer_list<Asked> ways) {
+  for (const Asked& ask : ways) {
+    if (auto difference = ask()) {
+      Diagnosis alone;
       alone.differences.push_back(std::move(*difference));
       return alone;
     }
   }
   return std::nullopt;
+}
+
+std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const Clues& clues) {
+  // A recorded table's positions.
+  const Spec claim = subject.within_reach(asked);
+  if (auto first = first_told(
+          {[&] { return unusable_answers(subject, claim); }, [&] { return rearranged_answers(subject, claim); }}))
+    return first;
+  const Identification found = identify(subject, claim);
+  Told told = told_by_name(subject, claim, found, clues);
+  // What explains every vector that is asked is more than what is told of some, or what a short audit does not refute.
+  const Spec* verified = told.diagnosis.is_verified ? &*found.spec : nullptr;
+  if (auto reading = first_told({[&] { return other_rotation(subject, claim, verified); }})) return reading;
+  if (told.diagnosis.differences.empty() || told.is_vague) {
+    if (auto place = first_told(
+            {[&] { return other_weight(subject, claim); }, [&] { return dependent_answers(subject, claim); },
+             [&] { return wrong_places(subject, claim, clues); }, [&] { return wrong_block(subject, claim); }}))
+      return place;
+  }
+  if (!told.diagnosis.differences.empty()) return std::move(told.diagnosis);
+  // Values are right, or nothing is known of them.
+  return first_told({[&] { return violated_contracts(subject, claim, clues.violated); },
+                     [&] { return violated_gradients(subject, claim, clues); },
+                     [&] { return violated_recipe(subject, claim, clues); },
+                     [&] { return violated_bounds(subject, claim, clues); }});
 }
 
 }  // namespace
