@@ -295,7 +295,8 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
   const std::string own = rule(claimed);
   const std::string other = rule(found);
   // Of one rule, the numbers that differ are enough.
-  if (own != other && claimed.rope_scaling.index() == found.rope_scaling.index()) {
+  const auto name_in = [](const std::string& text) { return text.substr(0, text.find(" (")); };
+  if (own != other && name_in(own) == name_in(other)) {
     for (const std::string& change : changed_rule(claimed_spec, claimed, found))
       list.add(fmt::format("computes {}", change), "D9", DiagnosedStage::frequency);
   } else if (own != other) {

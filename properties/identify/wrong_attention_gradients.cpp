@@ -59,7 +59,7 @@ Tensor kept_rows(const Tensor& grad, const Keeps& keeps) {
 class BackwardAsker {
  public:
   BackwardAsker(const Subject& subject, const Spec& claim)
-      : claim_(claim), encoding_(std::get<Attention>(claim.encoding)), oracle_(claim), session_(subject.open(claim)) {}
+      : claim_(claim), encoding_(*held<Attention>(claim)), oracle_(claim), session_(subject.open(claim)) {}
 
   const Spec& claim() const { return claim_; }
   const Attention& encoding() const { return encoding_; }
@@ -291,7 +291,7 @@ std::vector<OtherBackward> other_backwards(BackwardAsker& asker) {
   std::vector<OtherBackward> list;
   const auto with_changed = [&](std::string words, const auto& change) {
     Spec other = claim;
-    change(std::get<Attention>(other.encoding));
+    change(*held<Attention>(other));
     if (to_json(other) != to_json(claim)) list.push_back({std::move(words), as_under(other)});
   };
   with_changed("the backward pass forgets the causal mask", [](Attention& encoding) {
