@@ -148,8 +148,7 @@ void print_text(const Arguments& arguments, const Found& found) {
   if (found.reads_its_spec)
     fmt::print(
         "\nthe subject reads its spec: asked for the first of these two, it computes the other; change the code, not "
-        "the "
-        "claim\n");
+        "the claim\n");
   else if (made.spec)
     fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
 }

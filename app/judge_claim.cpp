@@ -114,15 +114,9 @@ std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Sub
                                       const std::vector<PropertyResult>& results) {
   const auto proposer = builtin_subject();
   identify::Clues clues{.proposer = proposer.get()};
-  const auto accuracy = std::ranges::find(results, "accuracy", &PropertyResult::id);
-  if (accuracy != results.end() && accuracy->verdict == Verdict::violated) {
-    for (const std::optional<Example>& example : {accuracy->simplest, accuracy->worst}) {
-      if (example && example->shown == Shown::alone) clues.failing.push_back(example->token);
-    }
-  }
-  std::ranges::copy_if(results, std::back_inserter(clues.violated), [](const PropertyResult& result) {
-    return result.verdict == Verdict::violated && result.level != Level::advice;
-  });
+  std::ranges::copy_if(results, std::back_inserter(clues.violated), is_violated_law);
+  if (const PropertyResult* accuracy = identify::violated_named(clues, "accuracy"))
+    clues.failing = identify::failing_cases_of(*accuracy);
   std::optional<Diagnosis> diagnosis;
   try {
     diagnosis = identify::diagnose(subject, spec, clues);

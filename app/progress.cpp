@@ -18,7 +18,7 @@ void Progress::judged(const PropertyResult& result) {
     return;
   }
   ++judged_;
-  if (result.verdict == Verdict::violated && result.level != Level::advice) ++violated_;
+  if (is_violated_law(result)) ++violated_;
   if (result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out) ++failed_;
 }
 

@@ -17,8 +17,7 @@ PropertyResult extrapolation_of(const Subject& subject, const std::string& spec)
 }
 
 PropertyResult extrapolation_of(std::string_view mutant) {
-  const auto found = std::ranges::find(mutants::registry(), mutant, &mutants::Mutant::name);
-  return extrapolation_of(*mutants::open(mutant), found->spec);
+  return extrapolation_of(*mutants::open(mutant), mutants::named(mutant).spec);
 }
 
 // Steps 3 to 6 of docs/proofs/extrapolation.md.
@@ -102,9 +101,9 @@ TEST(BelowClaim, SaysWhichPositionsAreTaken) {
                                      {"learned-below-wrapped", "from 8191 on, wrapped round"},
                                      {"rope-below-mirrored", "from 1 down, mirrored"},
                                      {"rope-nd-below-clamped", "position 0, clamped"}}) {
-    const auto found = std::ranges::find(mutants::registry(), mutant, &mutants::Mutant::name);
     const PropertyResult result =
-        audit({*property_named("below_claim")}, *mutants::open(mutant), parse_spec(found->spec), {}).results.front();
+        audit({*property_named("below_claim")}, *mutants::open(mutant), parse_spec(mutants::named(mutant).spec), {})
+            .results.front();
     EXPECT_EQ(result.verdict, Verdict::violated) << mutant;
     ASSERT_TRUE(result.simplest) << mutant;
     EXPECT_NE(result.simplest->finding.find(told), std::string::npos) << result.simplest->finding;

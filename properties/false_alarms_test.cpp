@@ -208,7 +208,7 @@ TEST(FalseAlarms, WrongFrequenciesAreNoFaultOfWhatHoldsForAny) {
   const auto violated = [&](const std::function<double(std::int64_t, std::int64_t)>& frequency) {
     std::set<std::string> ids;
     for (const PropertyResult& result : audit(catalogue(), turned(frequency), spec, options).results) {
-      if (result.verdict == Verdict::violated && result.level != Level::advice) ids.insert(result.id);
+      if (is_violated_law(result)) ids.insert(result.id);
     }
     return ids;
   };

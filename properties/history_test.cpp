@@ -10,8 +10,8 @@ namespace sextant::history_test {
 namespace {
 
 PropertyResult history_of(std::string_view name) {
-  const auto mutant = std::ranges::find(mutants::registry(), name, &mutants::Mutant::name);
-  return audit({*property_named("history")}, *mutants::open(name), parse_spec(mutant->spec), {}).results.front();
+  return audit({*property_named("history")}, *mutants::open(name), parse_spec(mutants::named(name).spec), {})
+      .results.front();
 }
 
 TEST(History, NamesWhatIsKeptByShapeOrByPositions) {

@@ -76,13 +76,13 @@ TEST(RecipeIdentity, RefusesEachMutantAndNothingElseDoes) {
 
 TEST(RecipeIdentity, ATokenIsReplayedWithTheRecipe) {
   const auto subject = mutants::open("recipe-odd-batches-fused");
-  const auto mutant = std::ranges::find(mutants::registry(), "recipe-odd-batches-fused", &mutants::Mutant::name);
-  const PropertyResult result = identity_of(*subject, mutant->spec, mutant->recipe);
+  const mutants::Mutant& mutant = mutants::named("recipe-odd-batches-fused");
+  const PropertyResult result = identity_of(*subject, mutant.spec, mutant.recipe);
   ASSERT_TRUE(result.simplest);
-  const Property property = recipe_identity_property(reference::recipe_named(mutant->recipe));
-  EXPECT_EQ(replay(property, result.simplest->token, *subject, parse_spec(mutant->spec)).results.front().verdict,
+  const Property property = recipe_identity_property(reference::recipe_named(mutant.recipe));
+  EXPECT_EQ(replay(property, result.simplest->token, *subject, parse_spec(mutant.spec)).results.front().verdict,
             Verdict::violated);
-  EXPECT_THROW(replay(*property_named("recipe_identity"), result.simplest->token, *subject, parse_spec(mutant->spec)),
+  EXPECT_THROW(replay(*property_named("recipe_identity"), result.simplest->token, *subject, parse_spec(mutant.spec)),
                TokenError);
 }
 

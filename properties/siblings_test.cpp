@@ -132,14 +132,14 @@ TEST(Siblings, ThatCrashAreLeftOut) {
 
 TEST(Siblings, ThreadsAreAskedAtOnceWhereTheyArePromised) {
   for (const char* name : {"rope-threads-share-base", "rope-threads-share-positions"}) {
-    const auto found = std::ranges::find(mutants::registry(), name, &mutants::Mutant::name);
-    const PropertyResult promised = siblings_of(*mutants::open(name), parse_spec(found->spec));
+    const mutants::Mutant& mutant = mutants::named(name);
+    const PropertyResult promised = siblings_of(*mutants::open(name), parse_spec(mutant.spec));
     EXPECT_EQ(promised.verdict, Verdict::violated) << name;
     ASSERT_TRUE(promised.simplest);
     EXPECT_NE(promised.simplest->finding.find("while other threads ask"), std::string::npos)
         << promised.simplest->finding;
-    const FunctionSubject says_nothing(name, found->begin);
-    EXPECT_EQ(siblings_of(says_nothing, parse_spec(found->spec)).verdict, Verdict::holds) << name;
+    const FunctionSubject says_nothing(name, mutant.begin);
+    EXPECT_EQ(siblings_of(says_nothing, parse_spec(mutant.spec)).verdict, Verdict::holds) << name;
   }
 }
 

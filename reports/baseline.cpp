@@ -142,9 +142,8 @@ Reference read_reference_file(const std::filesystem::path& path) {
     const ordered_json parsed = parsed_json(text);
     if (!parsed.is_object() || !parsed.contains("format"))
       throw ReadError("expected a baseline or a report.json, which have a field format");
-    const bool is_baseline = parsed.is_object() && parsed.value("format", ordered_json()) == format_name;
-    return is_baseline ? Reference{read_baseline(text), ReferenceForm::baseline}
-                       : Reference{read_json(text), ReferenceForm::report};
+    return parsed.at("format") == format_name ? Reference{read_baseline(text), ReferenceForm::baseline}
+                                              : Reference{read_json(text), ReferenceForm::report};
   } catch (const ReadError& failure) {
     throw ReadError(fmt::format("{}: {}", path.string(), failure.what()));
   }

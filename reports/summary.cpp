@@ -53,12 +53,7 @@ bool is_wrong_elsewhere(const Report& report) {
 // Whether something is violated or failed, and not what accuracy asks: its class and its errors are not the cause.
 bool is_of_other_cause(const Report& report) {
   const PropertyResult* accuracy = accuracy_in(report);
-  return accuracy != nullptr && accuracy->verdict == Verdict::holds &&
-         std::ranges::any_of(report.results, [&](const PropertyResult& result) {
-           const bool is_wrong = result.verdict == Verdict::violated || result.verdict == Verdict::crashed ||
-                                 result.verdict == Verdict::timed_out;
-           return is_wrong && !is_aside(report, result);
-         });
+  return accuracy != nullptr && accuracy->verdict == Verdict::holds && first_wrong(report) != nullptr;
 }
 
 }  // namespace

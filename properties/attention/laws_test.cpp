@@ -12,12 +12,12 @@ namespace {
 
 // A mask that is off by one at one tile end of long calls alone.
 TEST(CausalLeak, CutsLongCallsAtTheEndsOfTiles) {
-  const auto mutant = std::ranges::find(mutants::registry(), "attention-sees-1024", &mutants::Mutant::name);
+  const mutants::Mutant& mutant = mutants::named("attention-sees-1024");
   for (const char* property : {"causal_leak", "accuracy"}) {
     AuditOptions options;
     options.counterexamples = Counterexamples::not_sought;
     const PropertyResult result =
-        audit({*property_named(property)}, *mutants::open(mutant->name), parse_spec(mutant->spec), options)
+        audit({*property_named(property)}, *mutants::open(mutant.name), parse_spec(mutant.spec), options)
             .results.front();
     EXPECT_EQ(result.verdict, Verdict::violated) << property;
     ASSERT_TRUE(result.worst) << property;

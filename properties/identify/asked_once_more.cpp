@@ -40,6 +40,15 @@ std::vector<Question> questions_of_other_extents(const gen::PositionRange& range
           {.position = range.last - many(200), .tokens = many(200), .fill = 7}};
 }
 
+// A call that the subject refuses tells nothing.
+bool is_off(Session& session, const EncodingModel& model, Judge& judge, const Call& call) {
+  try {
+    return judge.values(call, model.ask(session, call)).within == reference::Certainty::no;
+  } catch (const SubjectFailure&) {
+    return false;
+  }
+}
+
 // Of rotations, calls whose positions do not rise one by one, near the start and far from it.
 std::string in_other_orders(Session& session, const EncodingModel& model, Judge& judge) {
   if (operation_of(model.spec().encoding) != Operation::rotate || axes_of(model.spec().encoding) != 1) return {};
@@ -61,14 +70,9 @@ std::string in_other_orders(Session& session, const EncodingModel& model, Judge&
                               .fill = 7,
                               .order = static_cast<std::int64_t>(one.order)};
       if (position >= range.last || !model.admits(question)) continue;
-      const Call call = model.accuracy_call(question);
-      try {
-        if (judge.values(call, model.ask(session, call)).within == reference::Certainty::no)
-          return fmt::format("in a call from position {} on whose positions {} answers are farther off than elsewhere",
-                             position, one.words);
-      } catch (const SubjectFailure&) {
-        continue;
-      }
+      if (is_off(session, model, judge, model.accuracy_call(question)))
+        return fmt::format("in a call from position {} on whose positions {} answers are farther off than elsewhere",
+                           position, one.words);
     }
   }
   return {};
@@ -93,14 +97,8 @@ std::string answers_unlike(Session& session, const Spec& claim) {
   if (const auto limit = rope == nullptr ? std::nullopt : length_limit(rope->rope_scaling))
     std::ranges::move(questions_of_lengths(model->range(), *limit), std::back_inserter(questions));
   for (const Question& question : questions) {
-    if (!model->fits(question)) continue;
-    const Call call = model->call_of(question);
-    try {
-      if (judge->values(call, model->ask(session, call)).within == reference::Certainty::no)
-        return text_of(question, operation_of(claim.encoding));
-    } catch (const SubjectFailure&) {
-      continue;
-    }
+    if (model->fits(question) && is_off(session, *model, *judge, model->call_of(question)))
+      return text_of(question, operation_of(claim.encoding));
   }
   return in_other_orders(session, *model, *judge);
 }

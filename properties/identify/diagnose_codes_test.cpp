@@ -88,10 +88,7 @@ const std::vector<OtherCode>& other_codes() {
 class DiagnosedCode : public testing::TestWithParam<OtherCode> {};
 
 TEST_P(DiagnosedCode, IsNamed) {
-  const auto& registry = mutants::registry();
-  const auto mutant = std::ranges::find(registry, GetParam().mutant, &mutants::Mutant::name);
-  ASSERT_NE(mutant, registry.end());
-  EXPECT_EQ(told_of(*mutants::open(mutant->name), mutant->spec), GetParam().words);
+  EXPECT_EQ(told_of(*mutants::open(GetParam().mutant), mutants::named(GetParam().mutant).spec), GetParam().words);
 }
 
 std::string name_of_code(const testing::TestParamInfo<OtherCode>& info) {

@@ -41,10 +41,8 @@ const std::vector<Convention>& conventions() {
 class DiagnosedConvention : public testing::TestWithParam<Convention> {};
 
 TEST_P(DiagnosedConvention, IsNamed) {
-  const auto& registry = mutants::registry();
-  const auto mutant = std::ranges::find(registry, GetParam().mutant, &mutants::Mutant::name);
-  ASSERT_NE(mutant, registry.end());
-  const auto diagnosis = diagnose(*mutants::open(GetParam().mutant), parse_spec(mutant->spec));
+  const auto diagnosis =
+      diagnose(*mutants::open(GetParam().mutant), parse_spec(mutants::named(GetParam().mutant).spec));
   ASSERT_TRUE(diagnosis);
   EXPECT_EQ(words_of(*diagnosis), GetParam().words);
 }

@@ -26,11 +26,8 @@ struct Told {
 };
 
 std::string said(const Told& told) {
-  const auto& registry = mutants::registry();
-  const auto mutant = std::ranges::find(registry, told.mutant, &mutants::Mutant::name);
-  if (mutant == registry.end()) return told.mutant + " is no mutant";
   const auto right = builtin_subject();
-  const auto diagnosis = diagnose(*mutants::open(told.mutant), parse_spec(mutant->spec),
+  const auto diagnosis = diagnose(*mutants::open(told.mutant), parse_spec(mutants::named(told.mutant).spec),
                                   {.proposer = right.get(), .failing = told.failing});
   return diagnosis ? words_of(*diagnosis) : "nothing";
 }

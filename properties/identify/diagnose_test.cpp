@@ -238,11 +238,8 @@ void PrintTo(const Named& named, std::ostream* stream) { *stream << named.mutant
 class Diagnosed : public testing::TestWithParam<Named> {};
 
 TEST_P(Diagnosed, BySentence) {
-  const auto& registry = mutants::registry();
-  const auto mutant = std::ranges::find(registry, GetParam().mutant, &mutants::Mutant::name);
-  ASSERT_NE(mutant, registry.end());
-  const auto subject = mutants::open(mutant->name);
-  const auto diagnosis = diagnose(*subject, parse_spec(mutant->spec));
+  const auto subject = mutants::open(GetParam().mutant);
+  const auto diagnosis = diagnose(*subject, parse_spec(mutants::named(GetParam().mutant).spec));
   ASSERT_TRUE(diagnosis) << "nothing is said";
   EXPECT_NE(words_of(*diagnosis).find(GetParam().words), std::string::npos) << words_of(*diagnosis);
 }
@@ -271,10 +268,7 @@ TEST(Diagnose, VerifiesTheClaimThatWouldHold) {
 
 // What is said of a mutant.
 std::string said(const std::string& name) {
-  const auto& registry = mutants::registry();
-  const auto mutant = std::ranges::find(registry, name, &mutants::Mutant::name);
-  if (mutant == registry.end()) return name + " is no mutant";
-  const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutant->spec));
+  const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutants::named(name).spec));
   return diagnosis ? words_of(*diagnosis) : std::string();
 }
 

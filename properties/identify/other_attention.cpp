@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/identify/other_biases.hpp"
 #include "properties/identify/other_query_scales.hpp"
@@ -43,6 +45,25 @@ Tensor taken_from(const Tensor& x, std::int64_t heads, const std::function<Vecto
     for (std::int64_t c = 0; c < width; ++c) taken.set(vector * width + c, x.at(first + c));
   }
   return taken;
+}
+
+// Positions stand in lines, one for each axis and batch row.
+std::int64_t query_position(const AttentionCase& request, std::int64_t line, std::int64_t query) {
+  return request.query_positions[index(line * request.queries() + query)];
+}
+
+std::int64_t counted_on_from_first_key(const AttentionCase& request, std::int64_t line, std::int64_t query) {
+  return request.positions[index(line * request.tokens)] + query;
+}
+
+// Queries of a step have the positions that `of` tells of the request as it is given.
+auto with_query_positions(auto of) {
+  return [of](Spec&, AttentionCase& request) {
+    std::vector<std::int64_t> moved(request.query_positions.size());
+    for (std::int64_t i = 0; i < std::ssize(moved); ++i)
+      moved[index(i)] = of(request, i / request.queries(), i % request.queries());
+    request.query_positions = std::move(moved);
+  };
 }
 
 // The mean of all heads in each of them.
@@ -489,74 +510,39 @@ class OtherAttentions {
   // A step's queries are the last of the sequence.
   void add_steps() {
     if (!sees_positions(claimed_)) return;
-    const auto among_keys = [this](std::string words, auto index_of) {
-      add(
-          std::move(words),
-          [index_of](Spec&, AttentionCase& request) {
-            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-              request.query_positions[static_cast<std::size_t>(i)] =
-                  index_of(request, i / request.queries() % request.batch, i % request.queries());
-          },
-          DiagnosedStage::position);
+    const auto move = [this](std::string words, auto of) {
+      add(std::move(words), with_query_positions(of), DiagnosedStage::position);
     };
-    among_keys("in a step a query's index among the keys is taken for its position",
-               [](const AttentionCase& request, std::int64_t row, std::int64_t query) {
-                 return request.token_of(row, query);
-               });
+    move("in a step a query's index among the keys is taken for its position",
+         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+           return request.token_of(line % request.batch, query);
+         });
     if (queries_ > 1) {
-      add(
-          "queries of a step stand further on by the queries that come after them: where the last does, of consecutive "
-          "ones",
-          [](Spec&, AttentionCase& request) {
-            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-              request.query_positions[static_cast<std::size_t>(i)] += request.queries() - 1 - i % request.queries();
-          },
-          DiagnosedStage::position);
-      add(
-          "all queries of a step have the position of the last",
-          [](Spec&, AttentionCase& request) {
-            const std::vector<std::int64_t> given = request.query_positions;
-            for (std::int64_t i = 0; i < std::ssize(given); ++i)
-              request.query_positions[static_cast<std::size_t>(i)] =
-                  given[static_cast<std::size_t>(i / request.queries() * request.queries() + request.queries() - 1)];
-          },
-          DiagnosedStage::position);
+      move(
+          "queries of a step stand further on by the queries that come after them: where the last does, of "
+          "consecutive ones",
+          [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+            return query_position(request, line, query) + request.queries() - 1 - query;
+          });
+      move("all queries of a step have the position of the last",
+           [](const AttentionCase& request, std::int64_t line, std::int64_t) {
+             return query_position(request, line, request.queries() - 1);
+           });
     }
     add_distances_of_steps();
     add_own_keys();
-    add(
-        "queries of a step are counted on from the first key's position",
-        [](Spec&, AttentionCase& request) {
-          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-            request.query_positions[static_cast<std::size_t>(i)] =
-                request.positions[static_cast<std::size_t>(i / request.queries() * request.tokens)] +
-                i % request.queries();
-        },
-        DiagnosedStage::position);
-    add(
-        "queries of a step are counted from the first key",
-        [](Spec&, AttentionCase& request) {
-          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-            request.query_positions[static_cast<std::size_t>(i)] = request.positions[static_cast<std::size_t>(
-                i / request.queries() * request.tokens + i % request.queries())];
-        },
-        DiagnosedStage::position);
-    add(
-        "a query's place in a step is taken for its position",
-        [](Spec&, AttentionCase& request) {
-          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-            request.query_positions[static_cast<std::size_t>(i)] = i % request.queries();
-        },
-        DiagnosedStage::position);
+    move("queries of a step are counted on from the first key's position", counted_on_from_first_key);
+    move("queries of a step are counted from the first key",
+         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+           return request.positions[index(line * request.tokens + query)];
+         });
+    move("a query's place in a step is taken for its position",
+         [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
     if (batch_ > 1)
-      add(
-          "queries of a step have the first batch row's positions",
-          [](Spec&, AttentionCase& request) {
-            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-              request.query_positions[static_cast<std::size_t>(i)] =
-                  request.query_positions[static_cast<std::size_t>(i % request.queries())];
-          },
-          DiagnosedStage::position);
+      move("queries of a step have the first batch row's positions",
+           [](const AttentionCase& request, std::int64_t, std::int64_t query) {
+             return query_position(request, 0, query);
+           });
   }
 
   // A step's own keys, which it turns itself, and those that a cache keeps.
@@ -615,14 +601,7 @@ class OtherAttentions {
   // Of queries that come before some keys then.
   void add_distances_of_steps() {
     if (carried<Alibi>(claimed_) == nullptr) return;
-    add(
-        "distances of a step count from the first key, either way",
-        [](Spec&, AttentionCase& request) {
-          for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-            request.query_positions[static_cast<std::size_t>(i)] =
-                request.positions[static_cast<std::size_t>(i / request.queries() * request.tokens)] +
-                i % request.queries();
-        },
+    add("distances of a step count from the first key, either way", with_query_positions(counted_on_from_first_key),
         DiagnosedStage::position);
     const auto either_way = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
       return own.quickly({std::max(place.query, place.key), std::min(place.query, place.key), place.head}, weight);
@@ -631,12 +610,10 @@ class OtherAttentions {
     const auto by_index = [&](std::string words, auto of_query) {
       add(
           std::move(words),
-          [of_query](Spec&, AttentionCase& request) {
+          [move_queries = with_query_positions(of_query)](Spec& spec, AttentionCase& request) {
             for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
-              request.positions[static_cast<std::size_t>(i)] = i % request.tokens;
-            for (std::int64_t i = 0; i < std::ssize(request.query_positions); ++i)
-              request.query_positions[static_cast<std::size_t>(i)] =
-                  of_query(request, i / request.queries() % request.batch, i % request.queries());
+              request.positions[index(i)] = i % request.tokens;
+            move_queries(spec, request);
           },
           DiagnosedStage::position);
       list_.back().bias = either_way;
@@ -644,8 +621,8 @@ class OtherAttentions {
     by_index("in a step distances are those of indices, either way, its first query's being 0 as the first key's is",
              [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
     by_index("in a step distances are those of indices among the keys, not of positions",
-             [](const AttentionCase& request, std::int64_t row, std::int64_t query) {
-               return request.token_of(row, query);
+             [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+               return request.token_of(line % request.batch, query);
              });
   }
 

@@ -22,10 +22,7 @@ struct NamedReading {
 void PrintTo(const NamedReading& row, std::ostream* stream) { *stream << row.mutant; }
 
 std::string told_of(const std::string& name) {
-  const auto& registry = mutants::registry();
-  const auto mutant = std::ranges::find(registry, name, &mutants::Mutant::name);
-  if (mutant == registry.end()) return name + " is no mutant";
-  const auto difference = other_rotation(*mutants::open(name), parse_spec(mutant->spec), nullptr);
+  const auto difference = other_rotation(*mutants::open(name), parse_spec(mutants::named(name).spec), nullptr);
   return difference ? difference->words : "nothing";
 }
 

@@ -27,11 +27,8 @@ struct ToldAtPlace {
 void PrintTo(const ToldAtPlace& told, std::ostream* stream) { *stream << told.mutant; }
 
 std::string said(const ToldAtPlace& told) {
-  const auto& registry = mutants::registry();
-  const auto mutant = std::ranges::find(registry, told.mutant, &mutants::Mutant::name);
-  if (mutant == registry.end()) return told.mutant + " is no mutant";
   const auto right = builtin_subject();
-  const auto place = wrong_places(*mutants::open(told.mutant), parse_spec(mutant->spec),
+  const auto place = wrong_places(*mutants::open(told.mutant), parse_spec(mutants::named(told.mutant).spec),
                                   {.proposer = right.get(), .failing = {told.failing}});
   return place ? place->words : "nothing";
 }

@@ -21,12 +21,7 @@ std::string told_of(const Subject& subject, const Spec& spec, const char* id) {
   return difference ? difference->words : "";
 }
 
-Spec spec_of(const std::string& mutant) {
-  for (const mutants::Mutant& one : mutants::registry()) {
-    if (one.name == mutant) return parse_spec(one.spec);
-  }
-  throw std::invalid_argument(mutant);
-}
+Spec spec_of(const std::string& mutant) { return parse_spec(mutants::named(mutant).spec); }
 
 TEST(ViolatedContracts, SayWhatIsKeptAndForWhom) {
   const std::map<std::string, std::string> kept{

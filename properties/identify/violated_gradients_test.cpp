@@ -14,13 +14,6 @@
 namespace sextant::identify::violated_gradients_test {
 namespace {
 
-PropertyResult violated_result(const char* id) {
-  PropertyResult result;
-  result.id = id;
-  result.verdict = Verdict::violated;
-  return result;
-}
-
 std::string told_of(const Subject& subject, const Spec& spec, const char* id) {
   const auto proposer = builtin_subject();
   Clues clues{.proposer = proposer.get()};
@@ -28,17 +21,12 @@ std::string told_of(const Subject& subject, const Spec& spec, const char* id) {
   if (std::string_view(id) == "rotation_gradient")
     clues.violated = audit({*property_named(id)}, subject, spec, {}).results;
   else
-    clues.violated.push_back(violated_result(id));
+    clues.violated.emplace_back().id = id;
   const auto difference = violated_gradients(subject, spec, clues);
   return difference ? difference->words : "";
 }
 
-Spec spec_of(const std::string& mutant) {
-  for (const mutants::Mutant& one : mutants::registry()) {
-    if (one.name == mutant) return parse_spec(one.spec);
-  }
-  throw std::invalid_argument(mutant);
-}
+Spec spec_of(const std::string& mutant) { return parse_spec(mutants::named(mutant).spec); }
 
 void expect_told(const std::map<std::string, std::string>& words_of, const char* id) {
   for (const auto& [name, words] : words_of) EXPECT_EQ(told_of(*mutants::open(name), spec_of(name), id), words) << name;

@@ -122,11 +122,6 @@ const reference::Recipe* recipe_in(std::string_view finding) {
   return nullptr;
 }
 
-const PropertyResult* violated_named(const Clues& clues, std::string_view id) {
-  const auto found = std::ranges::find(clues.violated, id, &PropertyResult::id);
-  return found == clues.violated.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::optional<DiagnosedDifference> violated_recipe(const Subject& subject, const Spec& claim, const Clues& clues) {
@@ -134,12 +129,7 @@ std::optional<DiagnosedDifference> violated_recipe(const Subject& subject, const
   if (result == nullptr || !result->simplest) return std::nullopt;
   const reference::Recipe* recipe = recipe_in(result->simplest->finding);
   if (recipe == nullptr || reference::recipe_answer(*recipe, claim) == nullptr) return std::nullopt;
-  std::vector<std::string> failing;
-  for (const std::optional<Example>& example : {result->simplest, result->worst}) {
-    if (!example || example->shown != Shown::alone) continue;
-    const std::size_t colon = example->token.find(':');
-    if (colon != std::string::npos) failing.push_back("accuracy" + example->token.substr(colon));
-  }
+  const std::vector<std::string> failing = failing_cases_of(*result);
   for (const BitsOf by : {BitsOf::calls, BitsOf::rows, BitsOf::heads}) {
     const MarkedSubject marked(subject, *recipe, by);
     const auto place = wrong_places(marked, claim, {.proposer = clues.proposer, .failing = failing});

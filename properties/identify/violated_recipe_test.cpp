@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "properties/catalogue.hpp"
@@ -15,22 +14,8 @@
 namespace sextant::identify::violated_recipe_test {
 namespace {
 
-PropertyResult violated_result(const char* id) {
-  PropertyResult result;
-  result.id = id;
-  result.verdict = Verdict::violated;
-  return result;
-}
-
-const mutants::Mutant& mutant_named(const std::string& name) {
-  for (const mutants::Mutant& one : mutants::registry()) {
-    if (one.name == name) return one;
-  }
-  throw std::invalid_argument(name);
-}
-
 std::string told_of(const std::string& name) {
-  const mutants::Mutant& mutant = mutant_named(name);
+  const mutants::Mutant& mutant = mutants::named(name);
   const auto subject = mutants::open(name);
   const auto proposer = builtin_subject();
   const Spec spec = parse_spec(mutant.spec);
@@ -48,10 +33,10 @@ TEST(ViolatedRecipe, IsToldByTheCallsThatHaveOtherBits) {
 }
 
 TEST(ViolatedBounds, AreToldByWhatComesBackForOne) {
-  const Spec spec = parse_spec(mutant_named("sinusoidal-above-one").spec);
+  const Spec spec = parse_spec(mutants::named("sinusoidal-above-one").spec);
   const auto proposer = builtin_subject();
   Clues clues{.proposer = proposer.get()};
-  clues.violated.push_back(violated_result("bounds"));
+  clues.violated.emplace_back().id = "bounds";
   const auto difference = violated_bounds(*mutants::open("sinusoidal-above-one"), spec, clues);
   ASSERT_TRUE(difference);
   EXPECT_EQ(difference->words, "where a value is 1, 1.000000119 comes back, which is beyond every sine and cosine");

@@ -13,12 +13,8 @@ namespace sextant::identify::identify_wrong_biases_test {
 namespace {
 
 std::string said(const std::string& name) {
-  for (const mutants::Mutant& mutant : mutants::registry()) {
-    if (mutant.name != name) continue;
-    const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutant.spec));
-    return diagnosis ? words_of(*diagnosis) : std::string();
-  }
-  return "no mutant of that name";
+  const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutants::named(name).spec));
+  return diagnosis ? words_of(*diagnosis) : std::string();
 }
 
 TEST(WrongBiases, AreToldByKeysQueriesAndHeads) {

@@ -1,22 +1,13 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "lib/spec/spec.hpp"
+#include "properties/identify/clues.hpp"
 #include "properties/verdict/diagnosis.hpp"
-#include "properties/verdict/verdict.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant::identify {
-
-/// What a diagnosis is helped by; each may be absent.
-struct Clues {
-  const Subject* proposer = nullptr;          ///< what answers as a claim asks, by other means; it is judged itself
-  std::vector<std::string> failing = {};      ///< tokens of cases of accuracy that are violations by themselves
-  std::vector<PropertyResult> violated = {};  ///< of laws and contracts
-};
 
 /// What wrong values have in common that no right one has: "the last token of a call is not rotated, and the rest is
 /// right", "pair 14 (channels 14 and 46) is wrong, and the rest is right", "all values are 1.5 times what they should

@@ -36,6 +36,9 @@ struct Mutant {
 /// Every mutant and control.
 const std::vector<Mutant>& registry();
 
+/// The one of that name. @throws SubjectNameError if there is none.
+const Mutant& named(std::string_view name);
+
 /// Mutant `name` as a subject. @throws SubjectNameError if there is none.
 std::unique_ptr<Subject> open(std::string_view name);
 

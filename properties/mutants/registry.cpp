@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "lib/spec/nearest_name.hpp"
@@ -23,15 +24,19 @@ const std::vector<Mutant>& registry() {
   return all;
 }
 
+const Mutant& named(std::string_view name) {
+  const auto found = std::ranges::find(registry(), name, &Mutant::name);
+  if (found == registry().end())
+    throw SubjectNameError(fmt::format("subject \"mutant:{}\": no such mutant (see sextant list mutants){}", name,
+                                       did_you_mean(name, registry(), &Mutant::name)));
+  return *found;
+}
+
 std::unique_ptr<Subject> open(std::string_view name) {
-  for (const Mutant& mutant : registry()) {
-    if (mutant.name != name) continue;
-    std::string subject = fmt::format("mutant:{}", name);
-    return mutant.begin ? std::make_unique<FunctionSubject>(std::move(subject), mutant.begin, mutant.threads)
-                        : std::make_unique<FunctionSubject>(std::move(subject), mutant.make);
-  }
-  throw SubjectNameError(fmt::format("subject \"mutant:{}\": no such mutant (see sextant list mutants){}", name,
-                                     did_you_mean(name, registry(), &Mutant::name)));
+  const Mutant& mutant = named(name);
+  std::string subject = fmt::format("mutant:{}", name);
+  return mutant.begin ? std::make_unique<FunctionSubject>(std::move(subject), mutant.begin, mutant.threads)
+                      : std::make_unique<FunctionSubject>(std::move(subject), mutant.make);
 }
 
 }  // namespace sextant::mutants

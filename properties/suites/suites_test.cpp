@@ -28,8 +28,7 @@ Spec claim_of(const Suite& suite) {
 
 // Asked of an implementation that is right but for one fault.
 bool passes(const Suite& suite, const char* mutant) {
-  const auto found = std::ranges::find(mutants::registry(), mutant, &mutants::Mutant::name);
-  return suite.ask(*mutants::open(mutant), parse_spec(found->spec)).passes;
+  return suite.ask(*mutants::open(mutant), parse_spec(mutants::named(mutant).spec)).passes;
 }
 
 TEST(Suites, PassTheCodeThatTheyCompareWith) {

@@ -7,9 +7,7 @@
 namespace sextant {
 
 bool asks_for_diagnosis(std::span<const PropertyResult> results) {
-  return std::ranges::any_of(results, [](const PropertyResult& result) {
-    return result.verdict == Verdict::violated && result.level != Level::advice;
-  });
+  return std::ranges::any_of(results, is_violated_law);
 }
 
 std::string_view name_of(DiagnosedStage stage) {

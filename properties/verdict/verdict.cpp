@@ -5,6 +5,10 @@
 
 namespace sextant {
 
+bool is_violated_law(const PropertyResult& result) {
+  return result.verdict == Verdict::violated && result.level != Level::advice;
+}
+
 std::string_view name_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::holds: return "holds";

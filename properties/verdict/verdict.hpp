@@ -80,6 +80,9 @@ struct PropertyResult {
   std::shared_ptr<const Tally> share;  ///< of a shard's result: what its cases came to, from which the whole is made
 };
 
+/// Whether it is a law or a contract that is violated, and no advice.
+bool is_violated_law(const PropertyResult& result);
+
 /// "holds", "not_applicable", ...
 std::string_view name_of(Verdict verdict);
 /// "law", "contract", "advice".
