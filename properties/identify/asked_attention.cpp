@@ -77,6 +77,18 @@ class OtherTurning final : public TurningOracle {
   const OtherAttention& other_;
 };
 
+// Whether answers are as near to the values as the bound without its scores' part asks, which the whole bound admits.
+bool meets_least_bound(QuickAttention& quick, const AttentionArithmetic& arithmetic, const AttentionPlaceOfHead& place,
+                       const std::vector<double>& got) {
+  const double least = quick.least_bound(place);
+  const std::vector<long double> values = quick.values(place);
+  for (std::size_t c = 0; c < got.size(); ++c) {
+    const auto value = static_cast<double>(values[c]);
+    if (!(std::fabs(got[c] - value) <= value_bound(arithmetic, least, std::fabs(value)))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool RightRow::is_met_by(const std::vector<double>& got) const {
@@ -111,10 +123,13 @@ AskedCase::AskedCase(Session& session, const Spec& claim, AttentionCase request,
 
 std::vector<AttentionPlaceOfHead> AskedCase::wrong() const {
   std::vector<AttentionPlaceOfHead> list;
-  each({}, places_, [&](const RightRow& right, const std::vector<double>& got) {
-    if (!right.is_met_by(got)) list.push_back(right.place);
-    return true;
-  });
+  each(
+      {}, places_,
+      [&](const RightRow& right, const std::vector<double>& got) {
+        if (!right.is_met_by(got)) list.push_back(right.place);
+        return true;
+      },
+      std::nullopt, Rows::doubtful);
   return list;
 }
 
@@ -186,7 +201,7 @@ std::optional<double> AskedCase::often_greatest() const {
 }
 
 void AskedCase::each(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places, const Take& take,
-                     std::optional<Dtype> rounded) const {
+                     std::optional<Dtype> rounded, Rows rows) const {
   Spec spec = claim_;
   AttentionCase request = request_;
   if (other.change) other.change(spec, request);
@@ -230,6 +245,7 @@ void AskedCase::each(const OtherAttention& other, const std::vector<AttentionPla
   for (const AttentionPlaceOfHead& place : places) {
     // What a query has that sees no key under another mask is its implementation's own affair.
     if (request.seen_by(*held<Attention>(spec), place.batch, place.token).count() == 0) continue;
+    if (rows == Rows::doubtful && quick && meets_least_bound(*quick, arithmetic, place, answer(place))) continue;
     const QuickAttentionRow row = plain ? plain->row(place, other) : quick->row(place);
     if (!take(right_of(place, row), answer(place))) return;
   }

@@ -55,8 +55,10 @@ class AskedCase {
 
  private:
   using Take = std::function<bool(const RightRow& right, const std::vector<double>& got)>;
+  /// Which rows are taken: all, or those that the least bound there is does not show to be right, at half the cost.
+  enum class Rows { all, doubtful };
   void each(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places, const Take& take,
-            std::optional<Dtype> rounded = std::nullopt) const;
+            std::optional<Dtype> rounded = std::nullopt, Rows rows = Rows::all) const;
 
   const Spec& claim_;
   AttentionCase request_;

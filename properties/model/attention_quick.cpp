@@ -30,6 +30,18 @@ Real dot(const Real* a, const Real* b, std::size_t count) {
   return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
 }
 
+// sums += weight * values, eight at a time, which vectors can hold.
+template <class Real>
+void add_times(Real* sums, Real weight, const Real* values, std::size_t count) {
+  std::array<Real, 8> parts{};
+  std::size_t i = 0;
+  for (; i + parts.size() <= count; i += parts.size()) {
+    for (std::size_t j = 0; j < parts.size(); ++j) parts[j] = sums[i + j] + weight * values[i + j];
+    for (std::size_t j = 0; j < parts.size(); ++j) sums[i + j] = parts[j];
+  }
+  for (; i < count; ++i) sums[i] += weight * values[i];
+}
+
 // Real is double, and for float64 long double, which must be wider.
 template <class Real>
 class QuickRows final : public QuickAttention {
@@ -55,29 +67,16 @@ class QuickRows final : public QuickAttention {
   }
 
   QuickAttentionRow row(const AttentionPlaceOfHead& place) override {
-    fetch_scores(place);
+    const std::vector<long double> values = weighted(place, Wanted::errors);
     const std::size_t keys = scores_.size();
-    const Real greatest = *std::max_element(scores_.begin(), scores_.end());
-    Real sum = 0;
-    sums_.assign(width_, 0);
-    weights_.resize(keys);
-    for (std::size_t key = 0; key < keys; ++key) {
-      const Real weight = quick_exponential(scores_[key] - greatest);
-      weights_[key] = static_cast<double>(weight);
-      sum += weight;
-      if (weight == 0) continue;
-      const Real* value = seen_values_[key];
-      for (std::size_t c = 0; c < width_; ++c) sums_[c] += weight * value[c];
-    }
     // Step 9.
     constexpr double w = std::numeric_limits<Real>::epsilon() / 2;
     const WeightError own = weight_error(w, quick_exponential_roundoffs * w, own_errors_);
     const WeightError error = weight_error(arithmetic_, errors_);
     const double of_sums = 1.01 * largest_value(place) * gamma((2 * static_cast<double>(keys) + 4) * w) + 0x1p-960;
     const double at_most = 1.01 * largest_value(place) * 2 * moved_weight(own);
-    QuickAttentionRow result{std::vector<long double>(width_), std::vector<double>(width_, at_most + of_sums),
-                             std::vector<double>(width_), false};
-    for (std::size_t c = 0; c < width_; ++c) result.value[c] = sums_[c] / sum;
+    QuickAttentionRow result{values, std::vector<double>(width_, at_most + of_sums), std::vector<double>(width_),
+                             false};
     const std::vector<double> by_key = moved_by_key(result, error);
     add_bounds(result, place, error, by_key);
     const double part = part_of(own, error);
@@ -87,11 +86,18 @@ class QuickRows final : public QuickAttention {
     return result;
   }
 
+  std::vector<long double> values(const AttentionPlaceOfHead& place) override {
+    return weighted(place, Wanted::values);
+  }
+
   double least_bound(const AttentionPlaceOfHead& place) override {
     return sum_bound(arithmetic_, 0, {largest_value(place), terms_of(place)}) * (1 - 1e-6);
   }
 
  private:
+  // Of scores.
+  enum class Wanted { values, errors };
+
   // Vectors as the position leaves them: their channels, and of each pair, or channel that does not turn, its norm and
   // what an implementation's may be off by.
   struct Vectors {
@@ -105,6 +111,28 @@ class QuickRows final : public QuickAttention {
       errors.clear();
     }
   };
+
+  // The mean of the values that a query sees by its weights, which are kept as fetch_scores keeps scores.
+  std::vector<long double> weighted(const AttentionPlaceOfHead& place, Wanted wanted) {
+    fetch_scores(place, wanted);
+    const std::size_t keys = scores_.size();
+    const Real greatest = *std::max_element(scores_.begin(), scores_.end());
+    Real sum = 0;
+    sums_.assign(width_, 0);
+    weights_.resize(keys);
+    Real* const sums = sums_.data();
+    for (std::size_t key = 0; key < keys; ++key) {
+      const Real weight = quick_exponential(scores_[key] - greatest);
+      weights_[key] = static_cast<double>(weight);
+      sum += weight;
+      if (weight == 0) continue;
+      const Real* const value = seen_values_[key];
+      add_times(sums, weight, value, width_);
+    }
+    std::vector<long double> values(width_);
+    for (std::size_t c = 0; c < width_; ++c) values[c] = sums_[c] / sum;
+    return values;
+  }
 
   KeyRange seen_by(const AttentionPlaceOfHead& place) const {
     return request_.seen_by(encoding_, place.batch, place.token);
@@ -298,9 +326,29 @@ class QuickRows final : public QuickAttention {
     return 1 + static_cast<Real>(scale.amount) * std::log1p(steps);
   }
 
-  // The scores of the keys that the query sees, and its sink, into scores_, their values into seen_values_, what an
-  // implementation's scores may be off by into errors_, and what they are into own_errors_.
-  void fetch_scores(const AttentionPlaceOfHead& place) {
+  Real capped(Real score) const {
+    if (!encoding_.logit_softcap) return score;
+    const auto cap = static_cast<Real>(*encoding_.logit_softcap);
+    return cap * std::tanh(score / cap);
+  }
+
+  QuickScoreTerm bias_of(const AttentionPlaceOfHead& place, std::int64_t position, std::int64_t key) {
+    const std::int64_t there = request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + key)];
+    return bias_->quickly({.query = position, .key = there, .head = place.head},
+                          request_.weight ? &*request_.weight : nullptr);
+  }
+  Real biased(const AttentionPlaceOfHead& place, std::int64_t position, std::int64_t key, Real score) {
+    return bias_ ? score + static_cast<Real>(bias_of(place, position, key).value) : score;
+  }
+
+  void take_value(std::size_t key, Real score) {
+    scores_.push_back(score);
+    seen_values_.push_back(values_.data() + key * width_);
+  }
+
+  // The scores of the keys that the query sees, and its sink, into scores_, their values into seen_values_; where errors
+  // are wanted, what an implementation's scores may be off by into errors_, and what they are into own_errors_.
+  void fetch_scores(const AttentionPlaceOfHead& place, Wanted wanted) {
     const std::int64_t kv = kv_head(encoding_, place.head);
     fetch(place.batch, kv);
     query_.clear();
@@ -325,6 +373,10 @@ class QuickRows final : public QuickAttention {
       const Real product = dot(query_.channels.data(), keys_.channels.data() + key * width_, width_);
       Real score = encoding_.softmax_scale ? product * static_cast<Real>(*encoding_.softmax_scale) : product / root;
       score *= factor;
+      if (wanted == Wanted::values) {
+        take_value(key, biased(place, position, t, capped(score)));
+        continue;
+      }
       const double* key_norms = keys_.norms.data() + key * norms;
       ScoreParts parts{.products = dot(query_.norms.data(), key_norms, norms) * scale};
       if (turning_) {
@@ -334,16 +386,13 @@ class QuickRows final : public QuickAttention {
       }
       double own = w * (arithmetic_.width + (encoding_.query_scale ? 100 : 90)) * parts.products;
       if (encoding_.logit_softcap) {
-        const auto cap = static_cast<Real>(*encoding_.logit_softcap);
         parts.before_cap = std::max(static_cast<double>(std::fabs(score)) * (1 - 1e-9) - own, 0.0);
         const double slope = 1 / std::cosh(parts.before_cap / arithmetic_.cap);
-        score = cap * std::tanh(score / cap);
+        score = capped(score);
         own = own * slope * slope * (1 + 1e-9) + w * 16 * std::min(parts.products, arithmetic_.cap);
       }
       if (bias_) {
-        const std::int64_t there = request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + t)];
-        const QuickScoreTerm term = bias_->quickly({.query = position, .key = there, .head = place.head},
-                                                   request_.weight ? &*request_.weight : nullptr);
+        const QuickScoreTerm term = bias_of(place, position, t);
         score += static_cast<Real>(term.value);
         parts.bias = static_cast<double>(std::fabs(term.value)) + term.error;
         parts.roundings = term.roundings;
@@ -351,8 +400,7 @@ class QuickRows final : public QuickAttention {
       }
       const double size = score_size(arithmetic_, parts);
       const auto value = static_cast<double>(score);
-      scores_.push_back(score);
-      seen_values_.push_back(values_.data() + key * width_);
+      take_value(key, score);
       errors_.push_back({value, score_error(arithmetic_, parts), size});
       own_errors_.push_back({value, own + 4 * w * size, size});
     }
@@ -360,6 +408,7 @@ class QuickRows final : public QuickAttention {
     const double sink = request_.sinks->at(place.head);
     scores_.push_back(static_cast<Real>(sink));
     seen_values_.push_back(zeros_.data());
+    if (wanted == Wanted::values) return;
     errors_.push_back({sink, arithmetic_.u * std::fabs(sink), std::fabs(sink)});
     own_errors_.push_back({sink, 4 * w * std::fabs(sink), std::fabs(sink)});
   }
