@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,16 +36,17 @@ std::int64_t part_of(const Tensor& answer, std::int64_t element, BitsOf by) {
   return by == BitsOf::heads ? vector % answer.shape[2] : vector / (answer.shape[1] * answer.shape[2]);
 }
 
-bool is_same_part(const Tensor& answer, const Tensor& expected, std::int64_t part, BitsOf by) {
+// The parts of an answer that have not all bits of another.
+std::set<std::int64_t> parts_apart(const Tensor& answer, const Tensor& other, BitsOf by) {
   const std::size_t width = size_of(answer.dtype);
+  std::set<std::int64_t> parts;
   for (std::int64_t i = 0; i < answer.elements(); ++i) {
     const auto at = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * width);
-    if (part_of(answer, i, by) == part &&
-        !std::equal(answer.data.begin() + at, answer.data.begin() + at + static_cast<std::ptrdiff_t>(width),
-                    expected.data.begin() + at))
-      return false;
+    const auto end = at + static_cast<std::ptrdiff_t>(width);
+    if (!std::equal(answer.data.begin() + at, answer.data.begin() + end, other.data.begin() + at))
+      parts.insert(part_of(answer, i, by));
   }
-  return true;
+  return parts;
 }
 
 // Answers as another session does, but zeros where a part has not all bits of the recipe.
@@ -67,25 +70,29 @@ class MarkedSession final : public Session {
     const std::vector<std::int64_t> positions = counts_of(inputs.at("positions"), position_grid_of(claim_.encoding));
     const Tensor expected = expected_->at(positions, vectors);
     if (expected.data.size() != answer.data.size() || expected.data == answer.data) return reply;
-    const std::int64_t parts = answer.elements() == 0 ? 0 : part_of(answer, answer.elements() - 1, by_) + 1;
-    const Tensor given = answer;
-    for (std::int64_t part = 0; part < parts; ++part) {
-      if (is_same_part(given, expected, part, by_)) continue;
-      others_.has_any = true;
-      std::erase_if(others_.candidates, [&](const reference::Recipe* other) {
-        return !is_same_part(given, reference::recipe_answer(*other, claim_)->at(positions, vectors), part, by_);
-      });
-      for (std::int64_t i = 0; i < answer.elements(); ++i) {
-        if (part_of(answer, i, by_) == part) answer.set(i, 0);
-      }
+    const std::set<std::int64_t> apart = parts_apart(answer, expected, by_);
+    if (!apart.empty()) others_.has_any = true;
+    std::erase_if(others_.candidates, [&](const reference::Recipe* other) {
+      const std::set<std::int64_t> not_its = parts_apart(answer, answer_of(*other).at(positions, vectors), by_);
+      return std::ranges::any_of(apart, [&](std::int64_t part) { return not_its.contains(part); });
+    });
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      if (apart.contains(part_of(answer, i, by_))) answer.set(i, 0);
     }
     return reply;
   }
 
  private:
+  reference::RecipeAnswer& answer_of(const reference::Recipe& other) {
+    auto& answer = answers_[&other];
+    if (!answer) answer = reference::recipe_answer(other, claim_);
+    return *answer;
+  }
+
   std::unique_ptr<Session> session_;
   Spec claim_;
   std::unique_ptr<reference::RecipeAnswer> expected_;
+  std::map<const reference::Recipe*, std::unique_ptr<reference::RecipeAnswer>> answers_;
   BitsOf by_;
   OtherRecipes& others_;
 };
