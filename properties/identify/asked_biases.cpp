@@ -233,6 +233,8 @@ AskedBiases::Has AskedBiases::has(const BiasCell& cell, const BiasValue& value) 
   const double off = term->error + roundings * unit * std::fabs(expected);
   const double seen =
       answers_[cell.call].at((cell.head * std::ssize(asked.queries) + cell.query) * std::ssize(asked.keys) + cell.key);
+  // Beyond the greatest number that the dtype has the nearest one is infinite.
+  if (std::isinf(seen)) return round_to(claim_.dtype, expected + std::copysign(off, seen)) == seen ? Has::yes : Has::no;
   return std::fabs(seen - expected) <= off ? Has::yes : Has::no;
 }
 

@@ -34,7 +34,7 @@ struct Fault {
 Fault misfit(std::string words);
 Fault vague(std::string words, DiagnosedStage of = DiagnosedStage::other);
 
-/// What a subject computes, told from its answers.
+/// What a subject computes, told from its answers. Without a spec there is no confidence either.
 struct Identification {
   std::optional<Spec> spec;  ///< a claim that it would meet; nothing where no spec says it
   Confidence confidence = Confidence::none;

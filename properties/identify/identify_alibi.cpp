@@ -176,7 +176,8 @@ class AlibiIdentifier {
     const auto slope = std::ranges::max(slopes_);
     const auto head = std::ranges::find(slopes_, slope) - slopes_.begin();
     const auto is_near = [&](double a, double b) { return std::fabs(a - b) <= 8 * roundoff() * std::fabs(b); };
-    const std::int64_t at = query_ - 1;
+    // Small positions: one more is then further off than any dtype rounds.
+    const std::int64_t at = std::min<std::int64_t>(4, query_ - 1);
     const Tensor two = bias(session_, claim_, std::vector{at, at + 1}, std::vector{at - 1, at});
     const double first = two.at(4 * head) / slope;
     const double second = two.at(4 * head + 2) / slope;

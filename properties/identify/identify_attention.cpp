@@ -358,7 +358,12 @@ class AttentionIdentifier {
       score_.scale = *score_.cap * std::atanh(scores[0] / *score_.cap) / small;
       found_.seen.push_back(fmt::format("scores are held below {:.4g} by a softcap", *score_.cap));
     }
-    attention_.logit_softcap = score_.cap;
+    // A score of 16 shows no cap of some times that, where values are of 16 bits.
+    if (const auto cap = score_.cap ? std::nullopt : claimed_.logit_softcap; cap && *cap > 0) {
+      const double capped = *cap * std::tanh(score_.scale * large / *cap);
+      may_be_capped_ = std::fabs(scores[1] - capped) <= std::min(4 * off, 0.25) * capped;
+    }
+    attention_.logit_softcap = may_be_capped_ ? claimed_.logit_softcap : score_.cap;
     // The factor of queries and keys as claimed, left out, or applied twice; of another scale it is taken as claimed.
     const auto take = [&](double scale, double power) {
       const double seen = scale * std::pow(factor, 2 * power);
@@ -578,7 +583,12 @@ class AttentionIdentifier {
       found_.table.push_back(fmt::format("what was seen is no claim: {}", error.what()));
       return;
     }
-    const FittedAnswers fitted = fitted_answers(session_, spec);
+    FittedAnswers fitted = fitted_answers(session_, spec);
+    if (!fitted.hold && may_be_capped_) {
+      attention_.logit_softcap.reset();
+      spec.encoding = attention_;
+      fitted = fitted_answers(session_, spec);
+    }
     // What is not told is as claimed or it is not known; a laxer class that a few answers meet says neither.
     const bool is_refuted = is_guess_ && !(fitted.hold && fitted.spec.accuracy == claim_.accuracy);
     if (is_refuted && take_other_axes(spec)) return;
@@ -635,6 +645,7 @@ class AttentionIdentifier {
   std::int64_t tokens_ = 0;
   std::vector<double> weights_;
   Score score_;
+  bool may_be_capped_ = false;
   Confidence rotation_ = Confidence::high;
   AttentionAnswers answers_;
   bool has_position_ = false;

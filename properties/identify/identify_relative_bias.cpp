@@ -77,8 +77,9 @@ class RelativeBiasIdentifier {
     };
     for (const std::int64_t sign : {-1, 1}) {
       const double last = bucket_at(sign * far_);
-      found_.seen.push_back(fmt::format("keys {} the query: {} buckets, the last, {:g}, from distance {} on",
-                                        sign < 0 ? "before" : "after", distinct(sign), last, first_of(last, sign)));
+      found_.seen.push_back(
+          fmt::format("keys {} the query have {} buckets: the last one is number {:g}, from distance {} on",
+                      sign < 0 ? "before" : "after", distinct(sign), last, first_of(last, sign)));
     }
   }
 
@@ -227,6 +228,23 @@ class RelativeBiasIdentifier {
     return true;
   }
 
+  // Of buckets that a call of one query has.
+  void take_misfit() {
+    const bool are_of_more =
+        are_of_more_queries([](std::int64_t query, std::int64_t key) { return key - query - 3; }, 3);
+    if (reads_heads_in_reverse()) {
+      found_.faults.emplace_back("heads are read in reverse: head 0 has the last one's weights");
+    } else if (is_of_claim() && are_of_more) {
+      found_.faults.push_back(misfit("buckets are these, and biases are not their weights as given"));
+    } else {
+      found_.faults.push_back(misfit(is_of_claim() ? "a query alone has these buckets, and other calls have not"
+                                                   : "a query alone has these buckets, and other calls have others, or "
+                                                     "biases are not their weights"));
+    }
+  }
+
+  bool is_of_claim() const { return found_.spec && to_json(*found_.spec) == to_json(claim_); }
+
   // The distance from which on keys on one side of the query share the last bucket.
   std::int64_t last_begins(std::int64_t side) const {
     const double last = bucket_at(side * far_);
@@ -286,10 +304,7 @@ class RelativeBiasIdentifier {
         found_.of_bound = fitted.of_bound;
         found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
         if (fitted.hold && to_json(spec) == to_json(claim_)) take_odd_distances();
-        if (!fitted.hold)
-          found_.faults.push_back(reads_heads_in_reverse()
-                                      ? Fault("heads are read in reverse: head 0 has the last one's weights")
-                                      : misfit("a query alone has these buckets, and other calls have not"));
+        if (!fitted.hold) take_misfit();
         return true;
       }
     }
@@ -297,10 +312,13 @@ class RelativeBiasIdentifier {
   }
 
   void tell_buckets() {
+    // Where buckets begin.
+    found_.table.push_back(fmt::format("key - query = 0 has bucket {:g}", bucket_at(0)));
     for (const std::int64_t sign : {-1, 1}) {
-      for (std::int64_t n = 0; n <= far_; ++n) {
-        if (n > 0 && bucket_at(sign * n) == bucket_at(sign * (n - 1))) continue;
-        found_.table.push_back(fmt::format("key - query = {}: bucket {:g}", sign * n, bucket_at(sign * n)));
+      for (std::int64_t n = 1; n <= far_; ++n) {
+        if (bucket_at(sign * n) == bucket_at(sign * (n - 1))) continue;
+        found_.table.push_back(
+            fmt::format("from {} {} bucket {:g}", sign * n, sign < 0 ? "down" : "up", bucket_at(sign * n)));
       }
     }
   }

@@ -4,10 +4,14 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_rope.hpp"
+#include "properties/identify/other_lengths.hpp"
 #include "properties/identify/positions_used.hpp"
 #include "properties/identify/rope_rules.hpp"
 #include "properties/identify/rotation_layout.hpp"
@@ -175,30 +179,52 @@ class XposIdentifier {
     return std::nullopt;
   }
 
-  // The position at which pairs keep their length, in a call whose last position is given.
-  double centre_in(std::int64_t last) {
+  // The position at which pairs keep their length, in a call whose last position is given, as far as lengths at
+  // position 0 tell it: ln size is off by a rounding of either member, and grows by |ln zeta_i| / scale_base a position.
+  Range centre_in(std::int64_t last) {
     const Rows rows = rows_at({0, last});
     const double sign = xpos_.role == Role::query ? 1 : -1;
-    return -sign * std::log(size_of(rows.front().front())) * xpos_.scale_base / log_zeta(0);
+    const double off = 4 * std::ldexp(1, -format_of(claim_.dtype).precision);
+    Range centre{-HUGE_VAL, HUGE_VAL};
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const double zeta = log_zeta(i);
+      if (zeta == 0) continue;
+      const double at = -sign * std::log(size_of(rows.front()[i])) * xpos_.scale_base / zeta;
+      const double around = off * xpos_.scale_base / std::fabs(zeta);
+      centre = common(centre, {at - around, at + around});
+    }
+    return centre;
   }
 
-  // In calls of 101 and 203 positions: half of them are 50.5 and 101.5.
+  // In calls of 101, 152 and 203 positions, half of which are 50.5, 76 and 101.5.
   void take_centre() {
     if (claim_.max_position < 204) return;
-    const std::int64_t small = std::llround(centre_in(100));
-    const std::int64_t large = std::llround(centre_in(202));
-    if (small == large) {
-      xpos_.centre = small;
-    } else if (small == 50 && large == 101) {
-      xpos_.centre = HalfOfCall::floor;
-    } else if (small == 51 && large == 102) {
-      xpos_.centre = HalfOfCall::ceil;
+    constexpr std::int64_t lengths[] = {101, 152, 203};
+    std::vector<Range> seen;
+    for (const std::int64_t length : lengths) seen.push_back(centre_in(length - 1));
+    const auto middle = [](const Range& range) { return std::int64_t{std::llround(range.middle())}; };
+    const auto fits = [&](const decltype(xpos_.centre)& centre) {
+      for (std::size_t i = 0; i < seen.size(); ++i) {
+        const auto* half = std::get_if<HalfOfCall>(&centre);
+        const std::int64_t at = half != nullptr ? centre_at(*half, lengths[i]) : std::get<std::int64_t>(centre);
+        if (!seen[i].holds(static_cast<double>(at))) return false;
+      }
+      return true;
+    };
+    const std::vector<decltype(xpos_.centre)> tried{xpos_.centre, HalfOfCall::floor, HalfOfCall::ceil,
+                                                    middle(seen.front())};
+    const auto found = std::ranges::find_if(tried, fits);
+    const std::string at = fmt::format("lengths are kept at position {} in a call of 101", middle(seen[0]));
+    if (found == tried.end()) {
+      found_.faults.push_back(fmt::format("{} positions, at {} in one of 152, and at {} in one of 203", at,
+                                          middle(seen[1]), middle(seen[2])));
     } else {
-      found_.faults.push_back(fmt::format(
-          "lengths are kept at position {} in a call of 101 positions, and at {} in one of 203", small, large));
+      xpos_.centre = *found;
     }
+    // Of wide ranges others are in them.
+    is_pinned_ = is_pinned_ && std::ranges::all_of(seen, [](const Range& range) { return range.high - range.low < 1; });
     found_.seen.push_back(
-        fmt::format("lengths are kept at position {} in a call of 101, at {} in one of 203", small, large));
+        fmt::format("{}, at {} in one of 152, at {} in one of 203", at, middle(seen[1]), middle(seen[2])));
   }
 
   // Whether pairs at position 50 have other lengths where a call begins with it, and then those of position 0.

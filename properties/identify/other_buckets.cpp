@@ -120,8 +120,8 @@ BucketWords words_of_buckets(const Spec& claim, const RelativeBias& claimed, std
     if (apart == 0 || (apart <= most_on_borders && count > 8 * most_on_borders))
       return {other.words, BucketWords::Are::formula};
   }
-  return {fmt::format("buckets of {} of {} distances are not those claimed: key - query = {} has bucket {:g}, not {:g}",
-                      count, 2 * far + 1, nearest, seen(nearest), own(claimed, nearest)),
+  return {fmt::format("of key - query = {} to {} {} of {} have other buckets than claimed: {} has {:g}, not {:g}", -far,
+                      far, count, 2 * far + 1, nearest, seen(nearest), own(claimed, nearest)),
           BucketWords::Are::count};
 }
 

@@ -1,0 +1,29 @@
+#include "properties/identify/identify_readings.hpp"
+
+#include <utility>
+
+#include "lib/spec/of.hpp"
+#include "properties/identify/counted_subject.hpp"
+#include "properties/identify/other_lengths.hpp"
+#include "properties/identify/other_rotations.hpp"
+
+namespace sextant::identify {
+
+Identification with_reading(const Subject& subject, const Spec& probe, Identification found) {
+  const bool is_sure = found.confidence == Confidence::high || found.confidence == Confidence::medium;
+  if (is_sure || rope_of(probe) == nullptr || is_of<Attention>(probe)) return found;
+  const CountedSubject counted(subject);
+  auto reading = other_rotation(counted, probe, nullptr);
+  found.calls += counted.calls();
+  if (!reading) return found;
+  // Fields that were fitted to some of the answers are another story of the same ones; what was measured stands.
+  Identification read;
+  read.calls = found.calls;
+  read.seen = std::move(found.seen);
+  read.spec = probe;
+  read.confidence = Confidence::low;
+  read.faults.emplace_back(std::move(reading->words), reading->stage);
+  return read;
+}
+
+}  // namespace sextant::identify
