@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <kainjow/mustache.hpp>
+#include <sstream>
+#include <string>
 
 #include "properties/verdict/bound_text.hpp"
 #include "reports/base64.hpp"
@@ -33,6 +35,20 @@ data fact(const std::string& name, const std::string& value) {
   return one;
 }
 
+// The words of a command, each of which stays whole where a line has room for it.
+data words_of_command(const std::string& command) {
+  List words;
+  std::istringstream stream(printable(command));
+  for (std::string word; std::getline(stream, word, ' ');) words.push_back(data("word", word));
+  return data(words);
+}
+
+// A number that would stand on a line of its own stays with the word before it.
+std::string with_last_word_kept(std::string text) {
+  if (const std::size_t space = text.rfind(' '); space != std::string::npos) text.replace(space, 1, "\u00a0");
+  return text;
+}
+
 bool is_bad(Verdict verdict) {
   return verdict == Verdict::violated || verdict == Verdict::crashed || verdict == Verdict::timed_out;
 }
@@ -54,7 +70,7 @@ data example_data(const Report& report, const PropertyResult& result, const char
   one.set("label", label);
   one.set("finding", printable(example.finding));
   if (needs_other_calls(result)) one.set("not_alone", only_after_other_calls);
-  one.set("replay", printable(replay_command(report, result, example)));
+  one.set("replay", words_of_command(replay_command(report, result, example)));
   one.set("open", open);
   return one;
 }
@@ -119,7 +135,7 @@ std::string narrative_of(const std::string& finding) {
 data wrong_data(const Report& report, const PropertyResult& result) {
   data wrong;
   wrong.set("id", result.id);
-  wrong.set("title", fmt::format("“{}”", printable(result.title)));
+  wrong.set("title", fmt::format("“{}”", printable(capitalized(result.title))));
   wrong.set("finding", printable(result.simplest ? narrative_of(result.simplest->finding) : result.reason));
   if (result.horizon && *result.horizon >= report.first_position) {
     const std::string horizon = report.grid.text(*result.horizon);
@@ -129,8 +145,8 @@ data wrong_data(const Report& report, const PropertyResult& result) {
   if (const std::string stage = stage_text(report); !stage.empty() && result.verdict == Verdict::violated)
     wrong.set("stage", stage);
   if (needs_other_calls(result)) wrong.set("not_alone", only_after_other_calls);
-  wrong.set("replay",
-            printable(result.simplest ? replay_command(report, result, *result.simplest) : whole_command(report)));
+  wrong.set("replay", words_of_command(result.simplest ? replay_command(report, result, *result.simplest)
+                                                       : whole_command(report)));
   return wrong;
 }
 
@@ -152,19 +168,24 @@ std::string write_html(const Report& report) {
   data page;
   page.set("style", std::string(html_style));
   page.set("version", report.sextant_version);
-  page.set("headline", capitalized(headline(report)));
+  page.set("title", capitalized(headline(report)));
+  page.set("headline", with_last_word_kept(capitalized(headline(report))));
   page.set("status", std::string(html_class_of(report)));
   List summary;
   for (const SummaryLine& line : summary_lines(report)) {
-    const bool is_command = line.kind == SummaryKind::command;
-    summary.push_back(is_command ? data("audit_it", printable(line.text))
-                                 : data("line", printable(sentence(line.text))));
+    if (line.kind == SummaryKind::command) {
+      data command;
+      command.set("words", words_of_command(line.text));
+      summary.push_back(data("audit_it", command));
+    } else {
+      summary.push_back(data("line", printable(sentence(line.text))));
+    }
   }
   summary.erase(summary.begin());
   page.set("summary", data(summary));
   if (const std::string correct = correctness_text(report); !correct.empty()) page.set("correct", sentence(correct));
   page.set("subject", printable(report.subject));
-  std::string called = printable(report.subject_name);
+  std::string called = report.subject_name == report.subject ? std::string() : printable(report.subject_name);
   if (!report.subject_version.empty()) called += (called.empty() ? "" : " ") + printable(report.subject_version);
   if (!called.empty()) page.set("called", called);
   page.set("claim", printable(claim_text(report)));
@@ -223,10 +244,11 @@ std::string write_html(const Report& report) {
   for (const std::string& note : report.notes) environment.push_back(fact("Note", note));
   if (const std::string amount = amount_text(report.amount); !amount.empty())
     environment.push_back(fact("Asked", amount));
-  for (const auto& [name, value] : report.environment) environment.push_back(fact(name, value));
+  for (const auto& [name, value] : report.environment)
+    environment.push_back(fact(name == "mpfr" ? "MPFR" : capitalized(name), value));
   page.set("environment", data(environment));
   page.set("spec_json", printable(report.spec_json));
-  page.set("command", printable(whole_command(report)));
+  page.set("command", words_of_command(whole_command(report)));
   return rendered(html_page, page);
 }
 

@@ -11,10 +11,13 @@ namespace {
 
 void add_classes(std::vector<Tile>& tiles, const Report& report) {
   tiles.push_back({"Class claimed", report.claim, "The accuracy that the subject is held to: docs/concepts.md."});
-  if (!report.survey || !report.survey->errors) return;
-  tiles.push_back({"Class measured", measured_class_text(report),
-                   "The strictest class whose bound holds everywhere on a grid of positions."});
+  const bool is_surveyed = report.survey && report.survey->errors;
+  if (is_surveyed)
+    tiles.push_back({"Class measured", measured_class_text(report),
+                     "The strictest class whose bound holds everywhere on a grid of positions."});
+  // Of attention no grid is measured, and cases that fail have a horizon all the same.
   const std::optional<std::int64_t> horizon = horizon_of(report);
+  if (!is_surveyed && !horizon) return;
   tiles.push_back({"Claim holds up to",
                    !horizon ? std::string("no position")
                             : fmt::format("position {}{}", report.grid.text(*horizon),
