@@ -19,6 +19,7 @@
 #include "reports/baseline.hpp"
 #include "reports/json.hpp"
 #include "reports/terminal.hpp"
+#include "reports/text.hpp"
 #include "reports/write.hpp"
 
 namespace sextant {
@@ -79,6 +80,9 @@ int run_one(const AuditCommand& command) {
   const Comparison comparison =
       compare(*baseline, report, {command.ratchet ? Drift::refused : Drift::noted, Unjudged::left_out});
   fmt::print("\nagainst {}\n", arguments.baseline);
+  if (baseline->subject != report.subject)
+    fmt::print("note: the baseline is of another subject: {}, not {}\n", printable(baseline->subject),
+               printable(report.subject));
   print_comparison(comparison);
   return baseline_status(report, comparison);
 }

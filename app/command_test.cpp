@@ -154,7 +154,20 @@ def rotate(x, positions, spec):
   write("dying.py", "import os\ndef rotate(x, positions, spec):\n    os._exit(7)\n");
   EXPECT_EQ(sextant("identify python:dying.py --op rotate").status, 3);
   expect_one_line(sextant("identify builtin --spec llama-2-7b --dim 64"), "--spec: says the operation");
-  expect_one_line(sextant("identify builtin --dim 63"), "head_dim");
+  expect_one_line(sextant("identify builtin --dim 63"), "--dim: expected an even number");
+  const auto told_of = [&](const char* name, const char* text, const char* line) {
+    write(name, text);
+    return sextant(std::string("identify python:") + name + line).error;
+  };
+  EXPECT_NE(told_of("several.py", "def rotate(x, positions, spec):\n    return x, x\n", " --op rotate")
+                .find("returned a tuple of 2, expected one array; likely fix: return the y alone"),
+            std::string::npos);
+  EXPECT_NE(told_of("weighted.py", "def bias(query_positions, key_positions, weight, spec):\n    pass\n", " --op bias")
+                .find("if it takes a weight, name a claim that has one, t5-small say"),
+            std::string::npos);
+  EXPECT_NE(told_of("forgets.py", "def rotate(x, positions, spec):\n    x * 2\n", "")
+                .find("rotate returned None: return the result, if it serves this claim"),
+            std::string::npos);
   expect_one_line(sextant("identify python:absent.py"), "absent.py");
 }
 
@@ -876,6 +889,8 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {R"(audit builtin --spec '{"encoding":"rop","head_dim":64}')", "; did you mean rope?"},
       {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"rope_tetha":1}')", "; did you mean rope_theta?"},
       {"explain acuracy", "; did you mean accuracy?"},
+      {"list presetz", "list: expected one of positions"},
+      {"audit python:absent.py --spec transformer-512 --python /no/python", "absent.py: no such file"},
       {"audit builtin --spec transformer-512 --timeout 0", "--timeout"},
       {"audit builtin --spec transformer-512 --threads 0", "--threads"},
       // An unset variable is no absent option.
@@ -946,7 +961,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"list properties --spec transformer-512 --matrix", "list --spec: cannot be combined with --matrix"},
       {"list properties --spec no-such-preset", "no-such-preset"},
       {"explain nothing", "explain nothing: no such property"},
-      {"list things", "what: expected one of positions"},
+      {"list things", "list: expected one of positions"},
       {"list propertys", "did you mean properties?"},
       {"", "missing subcommand: expected one of audit"},
       {"report", "report: missing subcommand: expected one of compare"},

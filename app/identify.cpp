@@ -2,12 +2,15 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/command.hpp"
@@ -17,6 +20,7 @@
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
 #include "properties/identify/identify.hpp"
+#include "properties/identify/identify_readings.hpp"
 #include "properties/identify/short_audit.hpp"
 #include "properties/verdict/bound_text.hpp"
 #include "reports/text.hpp"
@@ -55,7 +59,19 @@ Spec usual_claim(const std::string& operation, const Arguments& arguments) {
     spec = {
         {"encoding", "attention"}, {"num_heads", arguments.heads > 0 ? arguments.heads : 8}, {"head_dim", width(64)}};
   if (!arguments.dtype.empty()) spec["dtype"] = arguments.dtype;
-  return parse_spec(spec.dump());
+  try {
+    return parse_spec(spec.dump());
+  } catch (const SpecError& error) {
+    // What was given is an option, and no field of a spec.
+    const std::string_view why = error.what();
+    for (const auto& [field, option] :
+         {std::pair("spec: head_dim: ", "--dim"), {"spec: dim: ", "--dim"}, {"spec: num_heads: ", "--heads"}}) {
+      if (why.starts_with(field))
+        throw UsageError(fmt::format("{}: {}, for operation {}; --op names another", option,
+                                     why.substr(std::string_view(field).size()), operation));
+    }
+    throw;
+  }
 }
 
 // The claims that the subject may be asked under, in their order.
@@ -97,7 +113,7 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
     try {
       const auto subject = subject_from_argument(arguments.subject, asked, open);
       const Spec probe = subject->within_reach(asked);
-      const Identification made = identify::identify(*subject, probe);
+      const Identification made = identify::with_reading(*subject, probe, identify::identify(*subject, probe));
       return {made, probe, reads_its_spec(*subject, probe, made)};
     } catch (const SubjectFailure& failure) {
       if (is_only) throw;
@@ -106,8 +122,9 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
                              fmt::format("{}; asked without --spec, as {}: if it serves another claim, name that",
                                          failure.what(), encoding_name(asked)),
                              failure.trace());
-      reasons +=
-          fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", name_of(operation_of(asked.encoding)), failure.what());
+      const std::string_view why = failure.what();
+      reasons += fmt::format("{}{}: {}{}", reasons.empty() ? "" : "; ", name_of(operation_of(asked.encoding)), why,
+                             why.ends_with(" returned None") ? ": return the result, if it serves this claim" : "");
     } catch (const SubjectNameError& error) {
       // A recorded table of another kind than the one that was asked for; or no subject at all.
       if (is_only) throw;
@@ -120,6 +137,12 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
 
 std::string audit_command(const Arguments& arguments, const Spec& spec) {
   return fmt::format("sextant audit {} --spec {}", shell_word(arguments.subject), shell_word(to_json(spec)));
+}
+
+std::vector<std::string> words_of(const std::vector<identify::Fault>& faults) {
+  std::vector<std::string> words;
+  for (const identify::Fault& fault : faults) words.push_back(fault.words);
+  return words;
 }
 
 void print_text(const Arguments& arguments, const Found& found) {
@@ -139,24 +162,23 @@ void print_text(const Arguments& arguments, const Found& found) {
                                   : "positions are used in a way that is not known");
   for (const std::string& seen : made.seen) line("seen", seen);
   for (const identify::Fault& fault : made.arithmetic) line("arithmetic", fault.words);
-  if (made.spec)
+  if (made.spec && (made.of_bound > 0 || made.confidence != identify::Confidence::low))
     line("accuracy", fmt::format("{}: the worst value is {}", name_of(made.spec->accuracy), bound_text(made.of_bound)));
   if (!made.effective.empty()) line("effective", fmt::format("{}", fmt::join(made.effective, ", ")));
   if (!made.recipe.empty()) line("bits", "those of recipe:" + made.recipe);
   for (const std::string& equal : made.equal) line("equal", equal);
-  for (const std::string& row : made.table) line("", row);
+  // Without a spec a fault may stand in the table too.
+  const std::vector<std::string> told = words_of(made.faults);
+  for (const std::string& row : made.table) {
+    if (std::ranges::find(told, row) == told.end()) line("", row);
+  }
   if (found.reads_its_spec)
     fmt::print(
-        "\nthe subject reads its spec: asked for the first of these two, it computes the other; change the code, not "
-        "the claim\n");
+        "\nthe subject reads its spec: asked under the first line's claim it computes the answer's, and asked under "
+        "the "
+        "answer's something else again; change the code, not the claim\n");
   else if (made.spec)
     fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
-}
-
-std::vector<std::string> words_of(const std::vector<identify::Fault>& faults) {
-  std::vector<std::string> words;
-  for (const identify::Fault& fault : faults) words.push_back(fault.words);
-  return words;
 }
 
 void print_json(const Arguments& arguments, const Found& found) {
@@ -198,8 +220,9 @@ int run_identify(const Arguments& arguments) {
     if (!arguments.out.empty()) write_spec(arguments.out, *found.identification.spec);
     return 0;
   } catch (const SubjectFailure& failure) {
-    fmt::print(stderr, "sextant: identify {}: {}: {}\n", printable(arguments.subject), name_of(failure.kind()),
-               printable(failure.what()));
+    const std::string& fix = failure.trace().fix;
+    fmt::print(stderr, "sextant: identify {}: {}: {}{}\n", printable(arguments.subject), name_of(failure.kind()),
+               printable(failure.what()), fix.empty() ? "" : "; likely fix: " + printable(fix));
     return failure.kind() == FailureKind::unsupported ? 4 : 3;
   }
 }

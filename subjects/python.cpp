@@ -1,5 +1,7 @@
 #include "subjects/python.hpp"
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +9,8 @@
 #include <cstdlib>
 #include <regex>
 #include <span>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "subjects/kind.hpp"
@@ -36,9 +40,25 @@ std::optional<std::string> with_numpy(const std::string& python) {
   return executable.empty() ? python : executable;
 }
 
+// Whether a shell would find a program of this name.
+bool is_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((std::filesystem::path(folder.empty() ? "." : folder) / name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 std::string find_interpreter(const std::optional<std::string>& python) {
-  if (python) return *python;
-  if (const char* named = std::getenv("SEXTANT_PYTHON"); named != nullptr && *named != '\0') return named;
+  const auto named_by = [](std::string_view option, const std::string& name) {
+    if (!is_program(name)) throw SubjectNameError(fmt::format("{} {}: no such program", option, name));
+    return name;
+  };
+  if (python) return named_by("--python", *python);
+  if (const char* named = std::getenv("SEXTANT_PYTHON"); named != nullptr && *named != '\0')
+    return named_by("SEXTANT_PYTHON", named);
   for (const char* candidate : {"python3", "/usr/bin/python3"}) {
     if (const auto program = with_numpy(candidate)) return *program;
   }

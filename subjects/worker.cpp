@@ -254,7 +254,7 @@ class WorkerSession final : public Session {
     return blobs;
   }
 
-  static void check(const Blob& reply, const Request& request) {
+  void check(const Blob& reply, const Request& request) const {
     const std::string& operation = request.operation;
     const std::string& id = request.id;
     const auto text = [&](const char* key) {
@@ -279,8 +279,10 @@ class WorkerSession final : public Session {
                        text("fix")};
     if (status == "unusable")
       throw SubjectUnusable(message.empty() ? std::string("the subject cannot be used") : message, std::move(trace));
+    // A first call fails by itself.
+    const std::string when = calls_ > 1 ? fmt::format(", at call {} of its session", calls_) : "";
     if (status == "error")
-      throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message), std::move(trace));
+      throw SubjectFailure(FailureKind::error, fmt::format("{}: {}{}", operation, message, when), std::move(trace));
     if (status == "misbehaved") throw SubjectFailure(FailureKind::misbehaved, fmt::format("{} {}", operation, message));
     throw SubjectFailure(FailureKind::protocol,
                          fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error, misbehaved or "

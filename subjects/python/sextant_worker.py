@@ -313,6 +313,8 @@ def _results(operation, names, result):
             raise ValueError(f"{operation} returned {sorted(result)}, expected {names}")
         return [result[name] for name in names]
     if len(names) == 1:
+        if isinstance(result, tuple) or (isinstance(result, list) and any(hasattr(array, "shape") for array in result)):
+            raise TypeError(f"returned a {type(result).__name__} of {len(result)}, expected one array")
         return [result]
     if operation == "table" and not isinstance(result, (tuple, list)):
         orders = [order for order, tensors in TABLE_ORDERS.items() if len(tensors) == 1]
@@ -513,6 +515,10 @@ def _fix_of(error, operation, spec, is_in_subject):
         return f"mend {place}: {(error.text or '').strip()}".rstrip(": ")
     if isinstance(error, TypeError) and not is_in_subject and "returned an array of" in str(error):
         return f"return an array of {spec.get('dtype', 'float32')}: .astype(...)"
+    if isinstance(error, TypeError) and not is_in_subject and "expected one array" in str(error):
+        return f"return the {RESULTS[operation]} alone, an array"
+    if isinstance(error, TypeError) and not is_in_subject and operation == "bias" and str(error).endswith("missing 1 required positional argument: 'spec'"):
+        return "if it takes a weight, name a claim that has one, t5-small say; of others it is called as bias(query_positions, key_positions, spec)"
     if isinstance(error, TypeError) and not is_in_subject and operation in ARGUMENTS:
         return f"define it as {operation}({', '.join((*ARGUMENTS[operation], 'spec'))})"
     if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and error.args[0] not in spec:
