@@ -92,7 +92,7 @@ data result_data(const Report& report, const PropertyResult& result) {
     one.set("horizon_label", "Holds up to");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
   one.set("cases", cases_text(result.cases));
-  if (const auto coverage = coverage_text(result)) one.set("coverage", *coverage);
+  if (const auto coverage = coverage_text(result)) one.set("coverage", "swept: " + *coverage);
   one.set("statement", printable(result.statement));
   List examples;
   if (result.simplest)

@@ -8,6 +8,7 @@
 #include "properties/identify/asked_once_more.hpp"
 #include "properties/identify/counted_session.hpp"
 #include "properties/identify/effective_bits.hpp"
+#include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_attention.hpp"
 #include "properties/identify/identify_axes.hpp"
 #include "properties/identify/identify_bias.hpp"
@@ -44,6 +45,18 @@ struct OfEncoding {
   Identification operator()(const Binary& code) const { return identify_binary(session, probe, code); }
 };
 
+// Where nothing is told, the claim itself, which a few answers and calls of other extents may meet.
+void try_claim(CountedSession& session, const Spec& probe, Identification& found) {
+  if (found.spec || !found.faults.empty()) return;
+  const FittedAnswers fitted = fitted_answers(session, probe);
+  if (!fitted.hold || to_json(fitted.spec) != to_json(probe)) return;
+  found.spec = probe;
+  found.of_bound = fitted.of_bound;
+  found.confidence = Confidence::medium;
+  found.seen.emplace_back("what was asked for explains the answers, and no other claim was tried");
+  found.table.clear();
+}
+
 }  // namespace
 
 Fault::Fault(std::string told, DiagnosedStage of, FaultKind is) : words(std::move(told)), stage(of), kind(is) {}
@@ -65,14 +78,13 @@ std::string_view name_of(Confidence confidence) {
 Identification identify(const Subject& subject, const Spec& probe) {
   constexpr std::int64_t fewest = 16;
   const bool is_grid = is_of<SinusoidalNd, Sinusoidal2d, LogCoordinates>(probe);
-  if (probe.min_position > 0 || (probe.max_position < fewest && !is_grid)) {
-    Identification none;
-    none.table.push_back(fmt::format("positions 0 to {} at least are asked, and the spec has {} to {}", fewest - 1,
-                                     probe.min_position, probe.max_position - 1));
-    return none;
-  }
+  const bool has_too_few = probe.min_position > 0 || (probe.max_position < fewest && !is_grid);
   CountedSession session(subject.open(probe));
-  Identification found = of_each(probe, OfEncoding{session, probe});
+  Identification found = has_too_few ? Identification() : of_each(probe, OfEncoding{session, probe});
+  if (has_too_few)
+    found.table.push_back(fmt::format("positions 0 to {} at least are asked, and the spec has {} to {}", fewest - 1,
+                                      probe.min_position, probe.max_position - 1));
+  try_claim(session, probe, found);
   const auto is_as_asked = [&](const Spec& spec) {
     return found.confidence != Confidence::low && spec.accuracy == probe.accuracy &&
            spec.evaluation == probe.evaluation;

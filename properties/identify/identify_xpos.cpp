@@ -180,7 +180,8 @@ class XposIdentifier {
   }
 
   // The position at which pairs keep their length, in a call whose last position is given, as far as lengths at
-  // position 0 tell it: ln size is off by a rounding of either member, and grows by |ln zeta_i| / scale_base a position.
+  // position 0 tell it: ln size is off by a rounding of either member, and |ln zeta_i| / scale_base more at each
+  // position.
   Range centre_in(std::int64_t last) {
     const Rows rows = rows_at({0, last});
     const double sign = xpos_.role == Role::query ? 1 : -1;

@@ -364,8 +364,6 @@ std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
   add(1, 1, 3, near);
   add(1, 1, 12, last);
   add(2, 1, 3, near);
-  // Whose first row has neither the least position nor the greatest.
-  if (axes == 1 && near >= 411 && !is_of<QkNormRope>(claim)) calls.push_back({3, 2, {300, 20, 411}});
   add(5, 3, 2, near);
   add(1, 2, 12, near);
   add(1, 5, 9, last);

@@ -245,38 +245,6 @@ std::string words_of_odd_heads(const std::vector<Turned>& calls, const Expected&
                      are_turned_at_times ? " at some places" : "");
 }
 
-std::string text_of_extents(std::int64_t batches, std::int64_t tokens) {
-  return fmt::format("{} {} of {} {}", batches, batches == 1 ? "row" : "rows", tokens,
-                     tokens == 1 ? "token" : "tokens");
-}
-
-// What explains calls of one number of rows and tokens may be so of these alone: whether it explains others too.
-// @param calls  that it explains, which are of the same extents
-PositionsUsed confirmed(const PairQuestion& question, const Way& way, const std::vector<Turned>& calls,
-                        const Expected& expected, std::int64_t longest) {
-  struct Extents {
-    std::int64_t batches;
-    std::int64_t tokens;
-  };
-  constexpr Extents others[] = {{1, 1}, {1, 12}, {3, 2}, {4, 4}, {2, 40}};
-  if (question.long_call == 0) return {false, way.words, {}};
-  for (const Extents& other : others) {
-    PairQuestion again = question;
-    again.shape.batches = other.batches;
-    std::vector<std::int64_t> positions;
-    for (std::int64_t i = 1; i <= other.batches * other.tokens; ++i)
-      positions.push_back(i % other.tokens == 0 ? longest : (i * 7919 + 11) % (longest + 1));
-    if (explains(way, {turned(again, std::move(positions))}, expected)) continue;
-    const PlaceInCall first = calls.front().place(0);
-    return {false,
-            fmt::format("{}, in calls of {} and not in those of {}", way.words,
-                        text_of_extents(first.batches, first.tokens), text_of_extents(other.batches, other.tokens)),
-            {},
-            true};
-  }
-  return {false, way.words, {}};
-}
-
 // What is said of some calls is said where the positions that they have wrong are right in others.
 PositionsUsed used_in_these(const std::vector<Turned>& calls, const Way& given, const Expected& expected, double step,
                             std::string_view named, std::string_view others,
@@ -323,13 +291,7 @@ PositionsUsed used_in_single_calls(const PairQuestion& question, const Way& give
   for (const std::int64_t position :
        {std::min<std::int64_t>(5, longest), std::min<std::int64_t>(301, longest), longest})
     calls.push_back(turned(one, {position}));
-  if (explains(given, calls, expected)) return {};
-  // Batches of one row may be what is wrong.
-  PairQuestion two = question;
-  two.shape.batches = 2;
-  const bool is_of_one_row = explains(given, {turned(two, {std::min<std::int64_t>(301, longest), longest})}, expected);
-  return used_in_these(calls, given, expected, question.step, is_of_one_row ? "one row and one token" : "one token",
-                       "longer calls", is_right_in_short_call);
+  return used_in_these(calls, given, expected, question.step, "one token", "longer calls", is_right_in_short_call);
 }
 
 // Of a subject that is right in short calls, whether it is in one of many tokens in no order.
@@ -378,13 +340,12 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
     return used.as_given ? used_in_long_call(question, given, in_float32, longest, is_right) : used;
   }
   for (const Way& way : known_ways(question.step)) {
-    if (explains(way, calls, in_float32)) return confirmed(question, way, calls, in_float32, longest);
+    if (explains(way, calls, in_float32)) return {false, way.words, {}};
   }
   // Calls of as many heads and tokens alone were asked, so that it may be so in some others alone.
   if (std::string words = words_of_odd_heads(calls, in_float32); !words.empty())
     return {false, std::move(words), {}, true};
-  if (const auto way = clamped(calls, in_float32, is_right))
-    return confirmed(question, *way, calls, in_float32, longest);
+  if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words, {}};
   // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
     if (explains(given, calls, {pairs, std::ldexp(3, -format_of(dtype).precision)}) &&

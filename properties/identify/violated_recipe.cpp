@@ -23,10 +23,24 @@ namespace {
 // What is told apart: whole calls, the rows of their batch, or their heads.
 enum class BitsOf { calls, rows, heads };
 
-// The other recipes whose bits all have that have not the named one's.
+// Whether the inquiry by calls ends where parts of calls are apart.
+enum class AtParts { end, go_on };
+struct Inquiry {
+  BitsOf by;
+  AtParts at_parts;
+};
+
+// What is thrown out of an inquiry by calls where rows or heads of a call have other bits, and not all of them.
+struct SomePartsApart {
+  BitsOf by;
+};
+
+// The other recipes whose bits all have that have not the named one's, and calls of which some parts alone have not.
 struct OtherRecipes {
   std::vector<const reference::Recipe*> candidates;
   bool has_any = false;
+  int of_rows = 0;
+  int of_heads = 0;
 };
 
 // Where an element of an answer stands: [batch, tokens, heads, width], or [tokens, width].
@@ -52,12 +66,13 @@ std::set<std::int64_t> parts_apart(const Tensor& answer, const Tensor& other, Bi
 // Answers as another session does, but zeros where a part has not all bits of the recipe.
 class MarkedSession final : public Session {
  public:
-  MarkedSession(std::unique_ptr<Session> session, const reference::Recipe& recipe, const Spec& claim, BitsOf by,
+  MarkedSession(std::unique_ptr<Session> session, const reference::Recipe& recipe, const Spec& claim, Inquiry inquiry,
                 OtherRecipes& others)
       : session_(std::move(session)),
         claim_(claim),
         expected_(reference::recipe_answer(recipe, claim)),
-        by_(by),
+        inquiry_(inquiry),
+        by_(inquiry.by),
         others_(others) {}
 
   Description describe() override { return session_->describe(); }
@@ -71,7 +86,8 @@ class MarkedSession final : public Session {
     const Tensor expected = expected_->at(positions, vectors);
     if (expected.data.size() != answer.data.size() || expected.data == answer.data) return reply;
     const std::set<std::int64_t> apart = parts_apart(answer, expected, by_);
-    if (!apart.empty()) others_.has_any = true;
+    others_.has_any = true;
+    if (by_ == BitsOf::calls) note_parts(answer, expected);
     std::erase_if(others_.candidates, [&](const reference::Recipe* other) {
       const std::set<std::int64_t> not_its = parts_apart(answer, answer_of(*other).at(positions, vectors), by_);
       return std::ranges::any_of(apart, [&](std::int64_t part) { return not_its.contains(part); });
@@ -83,6 +99,19 @@ class MarkedSession final : public Session {
   }
 
  private:
+  // A row or a head may have the same bits by chance, as at position 0, so that one call says nothing.
+  void note_parts(const Tensor& answer, const Tensor& expected) {
+    const auto is_parted = [&](BitsOf by) {
+      const std::set<std::int64_t> parts = parts_apart(answer, expected, by);
+      return std::ssize(parts) <= part_of(answer, answer.elements() - 1, by);
+    };
+    others_.of_rows += is_parted(BitsOf::rows) ? 1 : 0;
+    others_.of_heads += is_parted(BitsOf::heads) ? 1 : 0;
+    constexpr int few = 2;
+    if (inquiry_.at_parts == AtParts::go_on || std::max(others_.of_rows, others_.of_heads) < few) return;
+    throw SomePartsApart{others_.of_heads > others_.of_rows ? BitsOf::heads : BitsOf::rows};
+  }
+
   reference::RecipeAnswer& answer_of(const reference::Recipe& other) {
     auto& answer = answers_[&other];
     if (!answer) answer = reference::recipe_answer(other, claim_);
@@ -93,14 +122,15 @@ class MarkedSession final : public Session {
   Spec claim_;
   std::unique_ptr<reference::RecipeAnswer> expected_;
   std::map<const reference::Recipe*, std::unique_ptr<reference::RecipeAnswer>> answers_;
+  Inquiry inquiry_;
   BitsOf by_;
   OtherRecipes& others_;
 };
 
 class MarkedSubject final : public Subject {
  public:
-  MarkedSubject(const Subject& subject, const reference::Recipe& recipe, BitsOf by)
-      : subject_(subject), recipe_(recipe), by_(by) {}
+  MarkedSubject(const Subject& subject, const reference::Recipe& recipe, Inquiry inquiry)
+      : subject_(subject), recipe_(recipe), inquiry_(inquiry) {}
 
   std::string name() const override { return subject_.name(); }
   std::unique_ptr<Session> open(const Spec& spec) const override {
@@ -110,14 +140,14 @@ class MarkedSubject final : public Subject {
           others_.candidates.push_back(&other);
       }
     }
-    return std::make_unique<MarkedSession>(subject_.open(spec), recipe_, spec, by_, others_);
+    return std::make_unique<MarkedSession>(subject_.open(spec), recipe_, spec, inquiry_, others_);
   }
   const OtherRecipes& others() const { return others_; }
 
  private:
   const Subject& subject_;
   const reference::Recipe& recipe_;
-  BitsOf by_;
+  Inquiry inquiry_;
   mutable OtherRecipes others_;
 };
 
@@ -129,6 +159,34 @@ const reference::Recipe* recipe_in(std::string_view finding) {
   return nullptr;
 }
 
+struct Told {
+  std::optional<DiagnosedDifference> difference;
+  bool has_parted = false;  // whether rows or heads of a call had other bits, and not all of them
+};
+
+Told told_by(const Subject& subject, const Spec& claim, const reference::Recipe& recipe, const Clues& clues,
+             const Inquiry& inquiry) {
+  const MarkedSubject marked(subject, recipe, inquiry);
+  const std::vector<std::string> failing = failing_cases_of(*violated_named(clues, "recipe_identity"));
+  const auto place = wrong_places(marked, claim, {.proposer = clues.proposer, .failing = failing});
+  Told told{std::nullopt, marked.others().of_rows + marked.others().of_heads > 0};
+  if (!place) return told;
+  for (const std::string_view zeros : {" come back as zeros", " comes back as zeros"}) {
+    const std::size_t at = place->words.find(zeros);
+    if (at == std::string::npos || !place->words.ends_with(", and the rest is right")) continue;
+    std::string_view where = std::string_view(place->words).substr(0, at);
+    if (where.ends_with(',')) where.remove_suffix(1);
+    const auto& candidates = marked.others().candidates;
+    const std::string whose =
+        candidates.size() == 1 ? fmt::format("the bits of recipe {}", candidates.front()->name) : "other bits";
+    told.difference = {fmt::format("{} {} {}, and the rest has those of {}", where,
+                                   zeros.starts_with(" comes") ? "has" : "have", whose, recipe.name),
+                       "P5", DiagnosedStage::rounding};
+    return told;
+  }
+  return told;
+}
+
 }  // namespace
 
 std::optional<DiagnosedDifference> violated_recipe(const Subject& subject, const Spec& claim, const Clues& clues) {
@@ -136,23 +194,17 @@ std::optional<DiagnosedDifference> violated_recipe(const Subject& subject, const
   if (result == nullptr || !result->simplest) return std::nullopt;
   const reference::Recipe* recipe = recipe_in(result->simplest->finding);
   if (recipe == nullptr || reference::recipe_answer(*recipe, claim) == nullptr) return std::nullopt;
-  const std::vector<std::string> failing = failing_cases_of(*result);
-  for (const BitsOf by : {BitsOf::calls, BitsOf::rows, BitsOf::heads}) {
-    const MarkedSubject marked(subject, *recipe, by);
-    const auto place = wrong_places(marked, claim, {.proposer = clues.proposer, .failing = failing});
-    if (!place) continue;
-    for (const std::string_view zeros : {" come back as zeros", " comes back as zeros"}) {
-      const std::size_t at = place->words.find(zeros);
-      if (at == std::string::npos || !place->words.ends_with(", and the rest is right")) continue;
-      std::string_view where = std::string_view(place->words).substr(0, at);
-      if (where.ends_with(',')) where.remove_suffix(1);
-      const auto& candidates = marked.others().candidates;
-      const std::string whose =
-          candidates.size() == 1 ? fmt::format("the bits of recipe {}", candidates.front()->name) : "other bits";
-      return DiagnosedDifference{fmt::format("{} {} {}, and the rest has those of {}", where,
-                                             zeros.starts_with(" comes") ? "has" : "have", whose, recipe->name),
-                                 "P5", DiagnosedStage::rounding};
-    }
+  // Where all parts of every call that differs do, they are told as calls or not at all.
+  std::vector<BitsOf> rest{BitsOf::rows, BitsOf::heads};
+  try {
+    Told told = told_by(subject, claim, *recipe, clues, {BitsOf::calls, AtParts::end});
+    if (told.difference || !told.has_parted) return std::move(told.difference);
+  } catch (const SomePartsApart& parts) {
+    rest = {parts.by, BitsOf::calls, parts.by == BitsOf::rows ? BitsOf::heads : BitsOf::rows};
+  }
+  for (const BitsOf by : rest) {
+    if (Told told = told_by(subject, claim, *recipe, clues, {by, AtParts::go_on}); told.difference)
+      return std::move(told.difference);
   }
   return std::nullopt;
 }

@@ -346,8 +346,8 @@ class QuickRows final : public QuickAttention {
     seen_values_.push_back(values_.data() + key * width_);
   }
 
-  // The scores of the keys that the query sees, and its sink, into scores_, their values into seen_values_; where errors
-  // are wanted, what an implementation's scores may be off by into errors_, and what they are into own_errors_.
+  // The scores of the keys that the query sees, and its sink, into scores_, their values into seen_values_; where
+  // errors are wanted, what an implementation's scores may be off by into errors_, and what they are into own_errors_.
   void fetch_scores(const AttentionPlaceOfHead& place, Wanted wanted) {
     const std::int64_t kv = kv_head(encoding_, place.head);
     fetch(place.batch, kv);
