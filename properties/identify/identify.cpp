@@ -49,7 +49,7 @@ struct OfEncoding {
 void try_claim(CountedSession& session, const Spec& probe, Identification& found) {
   if (found.spec || !found.faults.empty()) return;
   const FittedAnswers fitted = fitted_answers(session, probe);
-  if (!fitted.hold || to_json(fitted.spec) != to_json(probe)) return;
+  if (!fitted.hold || to_json(fitted.spec) != to_json(probe) || !answers_unlike(session, probe).empty()) return;
   found.spec = probe;
   found.of_bound = fitted.of_bound;
   found.confidence = Confidence::medium;
