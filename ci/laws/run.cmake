@@ -45,7 +45,8 @@ foreach(library IN LISTS libraries)
   foreach(room IN LISTS may_${library} never_${library})
     set(headers_anywhere mpfr rapidcheck googletest)  # they lie where every compiler looks: only linking can be refused
     if(NOT room IN_LIST headers_anywhere)
-      compile(${options} -fsyntax-only ${SOURCE}/rooms/${room}.cpp)
+      # Whether the headers are found, which preprocessing tells: that they compile is seen above.
+      compile(${options} -M -MF ${BUILD}/programs/includes.d ${SOURCE}/rooms/${room}.cpp)
       if(room IN_LIST may_${library})
         if(status)
           fault("${library} may include ${room}, and cannot:\n${said}")
