@@ -1,7 +1,9 @@
 #include "properties/mutants/plain_rope.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include "properties/mutants/plain_sinusoidal.hpp"
 #include "reference/rope.hpp"
@@ -29,6 +31,37 @@ std::vector<OfRow> rows_of(const PlainRope& plain, RotateCall call) {
   }
   return rows;
 }
+
+// Where each of `pairs` pairs lies in a vector of the call.
+std::vector<Channels> channels_of(const std::function<Channels(const RotateCall&, std::int64_t pair)>& channels,
+                                  const RotateCall& call, std::size_t pairs) {
+  std::vector<Channels> list;
+  for (std::size_t pair = 0; pair < pairs; ++pair) list.push_back(channels(call, static_cast<std::int64_t>(pair)));
+  return list;
+}
+
+// What the pairs of one vector after another are turned by: that of the vector before where row and position are its
+// own, as those of a token's heads are.
+class Turns {
+ public:
+  Turns(const PlainRope& plain, const std::vector<OfRow>& rows) : plain_(plain), rows_(rows) {}
+
+  const std::vector<Turn>& at(std::size_t row, double position) {
+    if (row == row_ && std::bit_cast<std::uint64_t>(position) == position_) return turns_;
+    row_ = row;
+    position_ = std::bit_cast<std::uint64_t>(position);
+    turns_.clear();
+    for (const double w : rows_[row].frequencies) turns_.push_back(plain_.turn(plain_.angle(position, w)));
+    return turns_;
+  }
+
+ private:
+  const PlainRope& plain_;
+  const std::vector<OfRow>& rows_;
+  std::size_t row_ = std::numeric_limits<std::size_t>::max();  // none yet
+  std::uint64_t position_ = 0;                                 // its bits
+  std::vector<Turn> turns_;
+};
 
 // Calls visit(place, start of the vector).
 template <class Visit>
@@ -78,12 +111,17 @@ Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> position
   const RotateCall call = call_of(x, positions);
   Tensor y = x;
   const std::vector<OfRow> rows = rows_of(*this, call);
+  const std::size_t pairs = rows.empty() ? 0 : rows.front().frequencies.size();
+  const std::vector<Channels> in = channels_of(input, call, pairs);
+  const std::vector<Channels> out = channels_of(output, call, pairs);
+  Turns turns(*this, rows);
   const std::vector<Passthrough> untouched = passthrough_channels(encoding);
   const std::size_t width = size_of(x.dtype);
   each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
     if (skips(call, place)) return;
-    const auto& [w, magnitude] = rows[static_cast<std::size_t>(place.batch)];
-    const double p = position(call, place);
+    const auto row = static_cast<std::size_t>(place.batch);
+    const std::vector<Turn>& by = turns.at(row, position(call, place));
+    const double magnitude = rows[row].magnitude;
     for (const Passthrough& channel : untouched) {
       const auto from =
           x.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.input) * width);
@@ -91,15 +129,12 @@ Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> position
           from, width,
           y.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.output) * width));
     }
-    for (std::int64_t pair = 0; pair < static_cast<std::int64_t>(w.size()); ++pair) {
-      const Channels in = input(call, pair);
-      const Channels out = output(call, pair);
-      double a = receive(x.at(start + in.first));
-      double b = receive(x.at(start + in.second));
-      const Turn by = turn(angle(p, w[static_cast<std::size_t>(pair)]));
-      apply(a, b, {in_float32(by.sin * magnitude), in_float32(by.cos * magnitude)});
-      y.set(start + out.first, a);
-      y.set(start + out.second, b);
+    for (std::size_t pair = 0; pair < by.size(); ++pair) {
+      double a = receive(x.at(start + in[pair].first));
+      double b = receive(x.at(start + in[pair].second));
+      apply(a, b, {in_float32(by[pair].sin * magnitude), in_float32(by[pair].cos * magnitude)});
+      y.set(start + out[pair].first, a);
+      y.set(start + out[pair].second, b);
     }
   });
   afterwards(y, x, call);
@@ -109,21 +144,23 @@ Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> position
 Tensor PlainRope::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
   const RotateCall call = call_of(grad, positions);
   Tensor result = grad;
+  const std::vector<Passthrough> untouched = passthrough_channels(encoding);
   const std::vector<OfRow> rows = rows_of(*this, call);
+  const std::size_t pairs = rows.empty() ? 0 : rows.front().frequencies.size();
+  const std::vector<Channels> in = channels_of(input, call, pairs);
+  const std::vector<Channels> out = channels_of(output, call, pairs);
+  Turns turns(*this, rows);
   each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
-    const auto& [w, magnitude] = rows[static_cast<std::size_t>(place.batch)];
-    const double p = position(call, place);
-    for (const Passthrough& channel : passthrough_channels(encoding))
-      result.set(start + channel.input, grad.at(start + channel.output));
-    for (std::int64_t pair = 0; pair < static_cast<std::int64_t>(w.size()); ++pair) {
-      const Channels in = input(call, pair);
-      const Channels out = output(call, pair);
-      double a = grad.at(start + out.first);
-      double b = grad.at(start + out.second);
-      const Turn by = turn(angle(p, w[static_cast<std::size_t>(pair)]));
-      apply(a, b, {in_float32(-by.sin * magnitude), in_float32(by.cos * magnitude)});
-      result.set(start + in.first, a);
-      result.set(start + in.second, b);
+    const auto row = static_cast<std::size_t>(place.batch);
+    const std::vector<Turn>& by = turns.at(row, position(call, place));
+    const double magnitude = rows[row].magnitude;
+    for (const Passthrough& channel : untouched) result.set(start + channel.input, grad.at(start + channel.output));
+    for (std::size_t pair = 0; pair < by.size(); ++pair) {
+      double a = grad.at(start + out[pair].first);
+      double b = grad.at(start + out[pair].second);
+      apply(a, b, {in_float32(-by[pair].sin * magnitude), in_float32(by[pair].cos * magnitude)});
+      result.set(start + in[pair].first, a);
+      result.set(start + in[pair].second, b);
     }
   });
   return result;
