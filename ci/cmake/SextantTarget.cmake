@@ -18,8 +18,9 @@
 #   headers, which see that each source stands alone.
 # sextant_optimize(TARGET LEVEL)
 #   A release's optimization where CMake's -O3 costs more of a build than it saves of a run: no loop of the target takes long.
-# sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
+# sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] [SLOW PATTERN...] LIBRARIES ...)
 #   One test program `ROOM_test` made of the room's tests, united, and of other sources besides. Tests carry their room as a label: ctest -L reference.
+#   Those that a pattern of GoogleTest's filter takes have ROOM-slow: `ci/test --whole` runs them, `ci/test` does not.
 #   All are compiled alike, with OpenMP or not, so that the headers of others are read once for all of them.
 #   With the headers read before, GCC 12 warns of bounds inside std::string's copies that cannot be passed (GCC bug 105651 too).
 
@@ -122,7 +123,7 @@ function(sextant_test room)
   if(NOT SEXTANT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "EXCEPT;BESIDES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "EXCEPT;BESIDES;SLOW;LIBRARIES" ${ARGN})
   sextant_sources(sources test EXCEPT ${ARG_EXCEPT})
   set(target ${room}_test)
   add_executable(${target} ${sources} ${ARG_BESIDES})
@@ -142,7 +143,13 @@ function(sextant_test room)
     target_precompile_headers(${target} REUSE_FROM sextant_test_headers)
   endif()
   sextant_unite(${target} 8)
-  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
+  if(ARG_SLOW)
+    list(JOIN ARG_SLOW ":" slow)
+    gtest_discover_tests(${target} TEST_FILTER "${slow}" TEST_LIST ${target}_SLOW
+      PROPERTIES TIMEOUT 300 LABELS ${room}-slow DISCOVERY_TIMEOUT 60)
+    set(others TEST_FILTER "-${slow}")
+  endif()
+  gtest_discover_tests(${target} ${others} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
 endfunction()
 
 function(sextant_fuzz)
