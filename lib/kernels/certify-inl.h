@@ -418,6 +418,16 @@ HWY_INLINE auto RoundFloatPairsAgain(Type, V first, V second) {
   static_assert(std::is_same_v<hn::TFromD<hn::DFromV<V>>, std::uint32_t>);
   const hn::Repartition<std::uint16_t, hn::DFromV<V>> narrow;
   if constexpr (Type::dtype == Dtype::bfloat16) {
+#if HWY_TARGET <= HWY_AVX3
+    // One permutation in place of a shift and a blend.
+    if constexpr (sizeof(V) == 64) {
+      alignas(64) static constexpr std::uint16_t order[32] = {1,  33, 3,  35, 5,  37, 7,  39, 9,  41, 11,
+                                                              43, 13, 45, 15, 47, 17, 49, 19, 51, 21, 53,
+                                                              23, 55, 25, 57, 27, 59, 29, 61, 31, 63};
+      return hn::Vec<decltype(narrow)>{_mm512_permutex2var_epi16(
+          BFloat16InUpperHalf(first).raw, hn::Load(narrow, order).raw, BFloat16InUpperHalf(second).raw)};
+    }
+#endif
     return hn::OddEven(hn::BitCast(narrow, BFloat16InUpperHalf(second)),
                        hn::BitCast(narrow, hn::ShiftRight<16>(BFloat16InUpperHalf(first))));
   } else {

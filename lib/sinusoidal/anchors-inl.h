@@ -54,6 +54,12 @@ inline void FillSteps(SinusoidalPlan& plan) {
       StepGroup& low = plan.step_low[plan.step_at(j, pair)];
       const std::size_t lane = pair % FrequencyPieces::lanes;
       StorePrecise(step, lane, high.cos.data(), high.sin.data(), low.cos.data(), low.sin.data());
+      if (j == plan.block) continue;
+      SingleStepGroup& single = plan.step_single[plan.single_step_at(j, pair)];
+      const hn::Rebind<float, Doubles> df;
+      const std::size_t single_lane = pair % SingleStepGroup::lanes;
+      hn::Store(NearestFloat(d, step.sin.high), df, single.sin.data() + single_lane);
+      hn::Store(NearestFloat(d, step.cos.high), df, single.cos.data() + single_lane);
     }
   }
 }

@@ -120,6 +120,36 @@ TEST(CertifiedSinusoidal, ScalesBeyondTheKernelsAreLeftToTheLastTier) {
   }
 }
 
+// Rows of a range go two to an anchor, in bfloat16 by floats; those of a list go one by one. Frequencies so low that
+// most values are too small for the bounds in float, and scales at both ends.
+TEST_P(CertifiedSinusoidalOn, RangesEqualLists) {
+  for (const std::int64_t dim : {32, 64, 96, 1088}) {
+    int setting = 0;
+    for (const double base : {10000.0, 1e12}) {
+      for (const double scale : {1.0, -0x1p-13, 5000.0}) {
+        for (const std::int64_t first : {std::int64_t{-100}, (std::int64_t{1} << 53) - 500}) {
+          Sinusoidal encoding = sinusoidal_of_dim(dim);
+          encoding.base = base;
+          encoding.scale = scale;
+          encoding.layout = setting % 2 == 0 ? Layout::interleaved : Layout::concatenated;
+          encoding.first = setting % 3 == 0 ? First::cos : First::sin;
+          ++setting;
+          constexpr std::int64_t rows = 300;
+          std::vector<std::int64_t> positions;
+          for (std::int64_t row = 0; row < rows; ++row) positions.push_back(first + row);
+          const SinusoidalEncoder encoder(encoding);
+          for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+            Tensor range = Tensor::zeros(dtype, {rows, dim});
+            encoder.encode(PositionRange{first, rows, 1}, {dtype, range.data.data(), rows, dim, dim});
+            EXPECT_TRUE(range.data == encoder.encode(positions, dtype).data)
+                << name_of(dtype) << " " << dim << " " << base << " " << scale << " " << first;
+          }
+        }
+      }
+    }
+  }
+}
+
 // Values of the table of dim 128 so near to a tie that a double product, rounded, is the wrong float32: all there are
 // among the first 2^25 positions (one in 3e8), found by comparing fast with certified tables. A certificate with too
 // small a bound lets these through.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,6 +14,13 @@
 // Private to lib/sinusoidal: what an encoder keeps, and the kernels' interface.
 
 namespace sextant {
+
+/// sin and cos of the angles of as many pairs as the widest vector has floats.
+struct alignas(64) SingleStepGroup {
+  static constexpr std::size_t lanes = 2 * FrequencyPieces::lanes;
+  std::array<float, lanes> sin;
+  std::array<float, lanes> cos;
+};
 
 /// What is computed once per encoder.
 struct SinusoidalPlan {
@@ -28,10 +36,16 @@ struct SinusoidalPlan {
   /// for each group of pairs.
   std::vector<StepGroup> step_high;
   std::vector<StepGroup> step_low;
+  /// The steps j = 0 .. block - 1 rounded to float.
+  std::vector<SingleStepGroup> step_single;
 
   /// The entry of step j, or of span() for j = block, that `pair` is in.
   std::size_t step_at(std::int64_t j, std::size_t pair) const {
     return (static_cast<std::size_t>(j) * frequencies.padded() + pair) / FrequencyPieces::lanes;
+  }
+  std::size_t single_step_at(std::int64_t j, std::size_t pair) const {
+    const std::size_t groups = (frequencies.padded() + SingleStepGroup::lanes - 1) / SingleStepGroup::lanes;
+    return static_cast<std::size_t>(j) * groups + pair / SingleStepGroup::lanes;
   }
 };
 
@@ -55,7 +69,7 @@ struct Strip {
   std::int64_t position(std::int64_t row) const { return list != nullptr ? list[row] + offset : first + row * step; }
 };
 
-/// Fills step_high and step_low.
+/// Fills the steps.
 void fill_steps(SinusoidalPlan& plan);
 
 /// Encodes a strip. False if a value could not be decided by the last tier; its element is then without meaning.

@@ -89,6 +89,7 @@ SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding, const CountUnit& unit
   const std::size_t entries = plan.step_at(plan.block + 1, 0);
   plan.step_high.resize(entries);
   plan.step_low.resize(entries);
+  plan.step_single.resize(plan.single_step_at(plan.block, 0));
   fill_steps(plan);
   return plan;
 }

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 
+#include "lib/sinusoidal/float_rows-inl.h"
 #include "lib/sinusoidal/quick_lanes-inl.h"
 #include "lib/sinusoidal/quick_rows-inl.h"
 
@@ -92,9 +93,16 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
       if (both_sides) {
         const std::int64_t middle = row + anchor - first;
         const std::int64_t both = std::min(middle - row, end - 1 - middle);
-        if (both > 0)
-          decided &= EncodeBothSides<Type, rounding, order, caching>(at(0), placer.Place(middle), placer.Stride(), both,
-                                                                     quick);
+        if (both > 0) {
+          const RowPlace<Type> place = placer.Place(middle);
+          const std::size_t stride = placer.Stride();
+          if constexpr (turns_in_float<Type>) {
+            decided &= EncodeBothSidesInFloat<Type, order, caching>(at(0), {place, static_cast<std::ptrdiff_t>(stride)},
+                                                                    both, quick);
+          } else {
+            decided &= EncodeBothSides<Type, rounding, order, caching>(at(0), place, stride, both, quick);
+          }
+        }
         one(middle);
         for (std::int64_t r = middle + both + 1; r < end; ++r) one(r);
         single_end = middle - both;
