@@ -36,7 +36,7 @@ namespace sextant::HWY_NAMESPACE {
 
 /// Whether rows that have others on the other side of their anchor are turned in float.
 template <class Type>
-inline constexpr bool turns_in_float = HWY_TARGET != HWY_SCALAR && Type::dtype == Dtype::bfloat16;
+inline constexpr bool turns_in_float = HWY_TARGET != HWY_SCALAR&& Type::dtype == Dtype::bfloat16;
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -175,7 +175,8 @@ HWY_NOINLINE bool EncodeBothSidesInFloat(const RowOf& middle, const BlockPlace<T
   for (std::int64_t offset = 1; offset <= count; ++offset) {
     const RowPlace<Type> after = place.At(offset);
     const RowPlace<Type> before = place.At(-offset);
-    const SingleStepGroup* const steps = &middle.plan.step_single[middle.plan.single_step_at(offset, middle.tile.first)];
+    const SingleStepGroup* const steps =
+        &middle.plan.step_single[middle.plan.single_step_at(offset, middle.tile.first)];
     for (std::size_t i = 0; i < pairs; i += lanes) {
       const SingleStepGroup& group = steps[i / SingleStepGroup::lanes];
       const std::size_t in_group = i % SingleStepGroup::lanes;

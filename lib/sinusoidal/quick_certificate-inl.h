@@ -144,6 +144,50 @@ class QuickCertificate {
 
 #endif
 
+#if HWY_TARGET <= HWY_AVX3
+
+/// For float16, steps 1, 3 and 4, where tests give masks: of two vectors of floats the lower words are put together, and
+/// each test is masked by the one before.
+template <>
+class QuickCertificate<Float16> {
+ public:
+  using D = hn::Repartition<std::uint16_t, Doubles>;
+  using Floats = hn::Vec<hn::Repartition<std::uint32_t, Doubles>>;
+  /// The words that are certain.
+  using Marks = __mmask32;
+
+  explicit QuickCertificate(double scale) : least_(hn::Set(D(), LeastMagnitude(ExponentOfScale(scale)))) {}
+
+  /// As below.
+  HWY_INLINE Marks MarksOf(Floats first, Floats second, hn::Vec<D> elements) const {
+    const D d;
+    // A tie has the highest of the 13 bits alone, which the addition clears.
+    const auto moved = hn::Add(LowerWords(first, second), hn::Set(d, 0x1000));
+    const __mmask32 clear = _mm512_test_epi16_mask(moved.raw, hn::Set(d, 0x1FFF).raw);
+    return _mm512_mask_cmpgt_epu16_mask(clear, hn::Add(elements, elements).raw, least_.raw);
+  }
+
+  static HWY_INLINE Marks Join(Marks a, Marks b) { return a & b; }
+
+  static HWY_INLINE bool AllCertain(Marks marks) { return marks == 0xFFFFFFFF; }
+
+ private:
+  /// In no order.
+  static HWY_INLINE hn::Vec<D> LowerWords(Floats first, Floats second) {
+    alignas(64) static constexpr std::uint16_t order[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
+                                                            22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,
+                                                            44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+    return hn::Vec<D>{_mm512_permutex2var_epi16(first.raw, hn::Load(D(), order).raw, second.raw)};
+  }
+
+  /// Twice the bits of 2^(e-26), or of the least normal value where that is greater.
+  static std::uint16_t LeastMagnitude(int e) { return static_cast<std::uint16_t>((std::max(e - 26, -14) + 15) << 11); }
+
+  hn::Vec<D> least_;
+};
+
+#endif
+
 /// For 16 bits, steps 1, 3 and 4.
 template <class Type>
 requires(sizeof(typename Type::Element) == 2) class QuickCertificate<Type> {

@@ -44,7 +44,14 @@ HWY_INLINE void PutHalves(V elements, typename Type::Element* to, typename Type:
 /// The nearest floats of two vectors, as bits.
 HWY_INLINE auto JoinedFloats(DoubleVector earlier, DoubleVector later) {
   const Doubles d;
-  return hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), Float32::Round(d, later), Float32::Round(d, earlier));
+  const hn::Repartition<std::uint32_t, Doubles> du;
+#if HWY_TARGET <= HWY_AVX3
+  // Highway's Combine clears the upper half first.
+  return hn::Vec<decltype(du)>{
+      _mm512_inserti32x8(_mm512_castsi256_si512(Float32::Round(d, earlier).raw), Float32::Round(d, later).raw, 1)};
+#else
+  return hn::Combine(du, Float32::Round(d, later), Float32::Round(d, earlier));
+#endif
 }
 
 /// Rounds two vectors of pairs, puts them in place at i and, if that is another place, at `later`, which is next to it,
