@@ -1,7 +1,7 @@
-// Rows of the sinusoidal encoding in bfloat16, turned in float, for one Highway target: included inside HWY_NAMESPACE by
-// a file that is compiled once per target.
+// Rows of the sinusoidal encoding in bfloat16, turned in float, for one Highway target: included inside HWY_NAMESPACE
+// by a file that is compiled once per target.
 //
-//   1. Anchors and steps are rounded to float: a vector has twice the pairs of one of doubles, and nothing is converted.
+//   1. Anchors and steps are rounded to float: a vector has twice the pairs of one of doubles, with no conversions.
 //   2. The rows j after and j before an anchor are turned from the same products, each value twice, to both ends of an
 //      interval that has the truth inside: the bound goes in with the first product.
 //   3. Where both ends round to the same elements, those are the truth's. All are written; a vector of pairs where they
@@ -114,8 +114,8 @@ struct BlockPlace {
   }
 };
 
-/// Step 4, by TurnedTo's operations, so that PutAgain finds the same values. The side is told by the sine's sign, not by
-/// a branch, which could not be foreseen.
+/// Step 4, by TurnedTo's operations, so that PutAgain finds the same values. The side is told by the sine's sign, not
+/// by a branch, which could not be foreseen.
 template <class Type, Order order, Caching caching>
 HWY_NOINLINE bool TurnOpen(const RowOf& middle, const BlockPlace<Type>& place, const OpenPairs* open, std::size_t count,
                            const QuickCertificate<Type>& quick) {

@@ -146,8 +146,8 @@ class QuickCertificate {
 
 #if HWY_TARGET <= HWY_AVX3
 
-/// For float16, steps 1, 3 and 4, where tests give masks: of two vectors of floats the lower words are put together, and
-/// each test is masked by the one before.
+/// For float16, steps 1, 3 and 4, where tests give masks: of two vectors of floats the lower words are put together,
+/// and each test is masked by the one before.
 template <>
 class QuickCertificate<Float16> {
  public:
