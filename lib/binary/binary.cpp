@@ -15,8 +15,10 @@
 namespace sextant {
 namespace {
 
-// Of rows that are packed at a time: little enough to stay in the first-level cache.
-constexpr std::int64_t string_bits = 1 << 15;
+// Of rows that are packed at a time: so few that stores of the ones before are still on their way to memory meanwhile.
+constexpr std::int64_t string_bits = 1 << 12;
+// As many rows as fill whole lines, whatever their length and dtype.
+constexpr std::int64_t rows_of_whole_lines = 32;
 
 // The first `count` digits to `to`: whole lines past the caches as they are made, the rest by way of the writer.
 void write_digits(const DigitString& string, std::int64_t count, std::int64_t element, std::byte* to,
@@ -71,7 +73,8 @@ void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& 
   check_positions(positions, encoding_.dim);
   // Rows side by side are one string of digits, others one each.
   const auto element = static_cast<std::int64_t>(size_of(out.dtype));
-  const std::int64_t most = out.row_stride == out.width ? std::max<std::int64_t>(1, string_bits / encoding_.dim) : 1;
+  const std::int64_t most =
+      out.row_stride == out.width ? string_bits / encoding_.dim / rows_of_whole_lines * rows_of_whole_lines : 1;
   write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
     std::array<std::byte, string_bits / 8 + 16> bits;
     const DigitString string{out.dtype, encoding_.normalize ? -1.0 : 0.0, 1.0, bits.data()};
