@@ -129,7 +129,8 @@ std::vector<Row> mutant_rows() {
                      {"kind", control ? "control" : "defect"},
                      {"mechanism", mutant.mechanism},
                      {"row", mutant.row},
-                     {"spec", nlohmann::ordered_json::parse(mutant.spec)}}});
+                     {"spec", nlohmann::ordered_json::parse(mutant.spec)},
+                     {"recipe", mutant.recipe}}});
   }
   return rows;
 }
