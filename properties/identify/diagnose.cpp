@@ -19,6 +19,7 @@
 #include "properties/identify/other_rotations.hpp"
 #include "properties/identify/other_weights.hpp"
 #include "properties/identify/rearranged_answers.hpp"
+#include "properties/identify/refused_calls.hpp"
 #include "properties/identify/short_audit.hpp"
 #include "properties/identify/violated_contracts.hpp"
 #include "properties/identify/violated_gradients.hpp"
@@ -318,7 +319,7 @@ std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim, con
     return made(subject, claim, clues);
   } catch (const SubjectFailure&) {
     // The verdicts tell how it failed.
-    return std::nullopt;
+    return first_told({[&] { return refused_calls(subject, subject.within_reach(claim)); }});
   }
 }
 

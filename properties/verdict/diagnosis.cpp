@@ -7,7 +7,10 @@
 namespace sextant {
 
 bool asks_for_diagnosis(std::span<const PropertyResult> results) {
-  return std::ranges::any_of(results, is_violated_law);
+  return std::ranges::any_of(results, [](const PropertyResult& result) {
+    const bool is_refused = result.verdict == Verdict::crashed && result.reason.starts_with("reported an error");
+    return is_violated_law(result) || (is_refused && result.level != Level::advice);
+  });
 }
 
 std::string_view name_of(DiagnosedStage stage) {

@@ -33,7 +33,8 @@ struct Diagnosis {
   double of_bound = 0;               ///< the worst value of that audit against its bound
 };
 
-/// Whether a law or a contract is violated, which is what is diagnosed.
+/// Whether a law or a contract is violated, or the subject answered it with an error of its own, which is what is
+/// diagnosed.
 bool asks_for_diagnosis(std::span<const PropertyResult> results);
 
 /// Whether an error that comes from a surveyed stage, "frequency", is none of what the differences are.
