@@ -152,6 +152,7 @@ std::vector<Call> calls_mistaken(const EncodingModel& model) {
   constexpr std::int64_t long_call = 5000;
   const Operation operation = operation_of(model.spec().encoding);
   const bool is_of_rows = operation == Operation::encode || operation == Operation::rotate;
+  const bool has_places = is_of_rows || operation == Operation::attend;
   // Of biases and attention it has squares of that.
   if (is_of_rows) questions.emplace_back(from(near)).tokens = long_call;
   questions.push_back(from(near + 1));
@@ -159,16 +160,18 @@ std::vector<Call> calls_mistaken(const EncodingModel& model) {
   for (const Question& question : questions) {
     if (model.fits(question)) calls.push_back(model.call_of(question));
   }
-  if (is_of_rows) {
+  if (has_places) {
     // Positions that begin and end alike.
     calls.push_back(model.call_of(from(near)));
-    Call other = calls.back();
     constexpr auto row = static_cast<std::size_t>(tokens_asked);
-    for (std::size_t start = 0; start + row <= other.positions.size(); start += row)
-      std::swap(other.positions[start + 1], other.positions[start + 2]);
-    calls.push_back(std::move(other));
+    for (const std::size_t inner : {std::size_t{1}, std::size_t{3}}) {
+      Call other = model.call_of(from(near));
+      for (std::size_t start = 0; start + row <= other.positions.size(); start += row)
+        std::swap(other.positions[start + inner], other.positions[start + inner + 1]);
+      calls.push_back(std::move(other));
+    }
   }
-  if (is_of_rows && axes_of(model.spec().encoding) > 1) add_images(model, calls);
+  if (has_places && axes_of(model.spec().encoding) > 1) add_images(model, calls);
   // A weight that begins alike.
   if (Call other = model.call_of(from(near)); other.weight) {
     for (std::int64_t i = 1; i < other.weight->elements(); ++i) other.weight->set(i, -other.weight->at(i));
@@ -186,6 +189,49 @@ std::vector<Call> calls_mistaken(const EncodingModel& model) {
 
 }  // namespace
 
+namespace {
+
+// The number of the first of equal calls in a session that is not answered as the first one is; nothing if none is.
+std::optional<std::int64_t> first_unlike(Session& session, const EncodingModel& model, const Question& question,
+                                         std::int64_t most) {
+  const Call call = model.call_of(question);
+  const Tensor first = model.ask(session, call);
+  for (std::int64_t number = 2; number <= most; ++number) {
+    if (apart(first, model.ask(session, call), model.spec().dtype)) return number;
+  }
+  return std::nullopt;
+}
+
+// What becomes of a call that is asked again and again, of one token and of several.
+std::optional<DiagnosedDifference> counted_calls(const Subject& subject, const EncodingModel& model) {
+  constexpr std::int64_t most = 300;
+  const std::int64_t position = gen::simplest_position(model.range());
+  for (const std::int64_t tokens : {std::int64_t{1}, tokens_asked}) {
+    const Question question{.position = position, .tokens = tokens, .heads = 2, .fill = 7};
+    if (!model.fits(question)) continue;
+    const auto number = first_unlike(*subject.open(model.spec()), model, question, most);
+    if (!number) continue;
+    // In another session it is of the same number, or not of the calls' number.
+    if (first_unlike(*subject.open(model.spec()), model, question, most) != number) return std::nullopt;
+    const auto late = subject.open(model.spec());
+    Question other = question;
+    other.position = position + 1;
+    const bool fits = model.fits(other);
+    for (std::int64_t i = 1; i < *number && fits; ++i) model.ask(*late, model.call_of(other));
+    const bool is_of_number =
+        fits && apart(model.ask(*late, model.call_of(question)),
+                      model.ask(*subject.open(model.spec()), model.call_of(question)), model.spec().dtype);
+    return DiagnosedDifference{
+        fmt::format("answers depend on {}: from the session's call number {} on calls of {} {} are answered otherwise",
+                    is_of_number ? "how many calls came before" : "how often a call was asked before", *number, tokens,
+                    tokens == 1 ? "token" : "tokens"),
+        "H8", DiagnosedStage::position};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<DiagnosedDifference> dependent_answers(const Subject& subject, const Spec& claim) {
   try {
     const auto model = model_of(claim);
@@ -196,7 +242,7 @@ std::optional<DiagnosedDifference> dependent_answers(const Subject& subject, con
       if (apart(answer, model->ask(*fresh, call), claim.dtype))
         return DiagnosedDifference{depends_on_calls, "P4", DiagnosedStage::position};
     }
-    return std::nullopt;
+    return counted_calls(subject, *model);
   } catch (const SubjectFailure&) {
     return std::nullopt;
   }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,14 +31,14 @@ bool are_same_bits(const Tensor& one, const Tensor& other) {
   return one.dtype == other.dtype && one.shape == other.shape && one.data == other.data;
 }
 
-// Whether another spec has this answer to the call; not where it is asked other calls.
-bool are_answered_under(const Subject& subject, const Spec& other, const Call& call, const Tensor& answer) {
+// What another spec answers to the call; nothing where it is asked other calls.
+std::optional<Tensor> answer_under(const Subject& subject, const Spec& other, const Call& call) {
   try {
-    return are_same_bits(answer, model_of(other)->ask(*subject.open(other), call));
+    return model_of(other)->ask(*subject.open(other), call);
   } catch (const SubjectFailure&) {
-    return false;
+    return std::nullopt;
   } catch (const std::invalid_argument&) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -45,6 +47,7 @@ struct Company {
   bool is_changed = false;   // the answer is another than that of a process of its own
   bool is_theirs = false;    // it is the other spec's
   bool was_refused = false;  // the other spec was
+  bool is_apart = false;     // the other spec has another answer, and this one is not changed
 };
 
 Company in_company(const Subject& subject, const Spec& claim, const Spec& other, const Question& question) {
@@ -62,30 +65,41 @@ Company in_company(const Subject& subject, const Spec& claim, const Spec& other,
   }
   const Tensor after = own->ask(*sessions[0], call);
   company.is_changed = !are_same_bits(after, alone);
-  company.is_theirs = !company.was_refused && are_answered_under(subject, other, call, after);
+  if (company.was_refused) return company;
+  const std::optional<Tensor> theirs = answer_under(subject, other, call);
+  company.is_theirs = theirs && are_same_bits(*theirs, after);
+  company.is_apart = theirs && !company.is_changed && !are_same_bits(*theirs, alone);
   return company;
 }
 
-// The field that a finding of the law `siblings` names, the longest where names begin alike; and the field of whose
-// fraction it is, where a fraction alone was changed, before it: what forgets the whole field shows in both.
+// The siblings of the field that a finding of the law `siblings` names, the longest where names begin alike; and those
+// of the field of whose fraction it is, where a fraction alone was changed, before them: what forgets the whole field
+// shows in both.
 std::vector<Variant> siblings_named(const Spec& claim, std::string_view finding) {
   const std::vector<Variant> all = siblings_of(claim);
-  std::vector<Variant> named;
+  std::string field;
   for (const Variant& one : all) {
-    const bool is_longer = named.empty() || one.field.size() > named.back().field.size();
-    if (is_longer && has(finding, fmt::format("with another {} in one process", one.field))) named = {one};
+    if (one.field.size() > field.size() && has(finding, fmt::format("with another {} in one process", one.field)))
+      field = one.field;
   }
-  if (named.empty() || !named.back().field.starts_with(fraction_of)) return named;
-  const auto whole = std::ranges::find(all, named.back().field.substr(fraction_of.size()), &Variant::field);
-  if (whole != all.end()) named.insert(named.begin(), *whole);
+  std::vector<Variant> named;
+  const auto add = [&](std::string_view name) {
+    std::ranges::copy_if(all, std::back_inserter(named), [&](const Variant& one) { return one.field == name; });
+  };
+  if (field.starts_with(fraction_of)) add(std::string_view(field).substr(fraction_of.size()));
+  if (!field.empty()) add(field);
   return named;
 }
 
-std::string words_of(const std::string& field, const Company& company) {
+// How much of a field tells what is kept of one from what is kept of another.
+enum class KeyHas { nothing_of_it, a_part_of_it };
+
+std::string words_of(const std::string& field, const Company& company, KeyHas has_of_it) {
   const bool is_fraction = field.starts_with(fraction_of);
   const std::string name = is_fraction ? field.substr(fraction_of.size()) : field.substr(0, field.find(" ("));
-  const std::string key =
-      is_fraction ? fmt::format("by the whole number in {}", name) : fmt::format("without {}", name);
+  const std::string key = is_fraction                         ? fmt::format("by the whole number in {}", name)
+                          : has_of_it == KeyHas::a_part_of_it ? fmt::format("by a part of {} alone", name)
+                                                              : fmt::format("without {}", name);
   if (company.was_refused)
     return fmt::format("a call with another {} that is refused leaves something behind, which answers are made with",
                        name);
@@ -103,13 +117,23 @@ std::optional<DiagnosedDifference> kept_of_others(const Subject& subject, const 
                                DiagnosedStage::other};
   const gen::PositionRange range = model_of(claim)->range();
   constexpr std::int64_t tokens = 3;
-  for (const Variant& sibling : siblings_named(claim, finding)) {
-    for (const std::int64_t position : {std::max(range.first, range.last - tokens), gen::simplest_position(range)}) {
-      const Question question{.position = position, .tokens = tokens, .heads = 2, .fill = 1};
-      if (!model_of(claim)->fits(question)) continue;
-      const Company company = in_company(subject, claim, sibling.spec, question);
-      if (company.is_changed) return DiagnosedDifference{words_of(sibling.field, company), "P4", DiagnosedStage::other};
+  const std::vector<Variant> siblings = siblings_named(claim, finding);
+  for (auto first = siblings.begin(); first != siblings.end();) {
+    const auto last =
+        std::find_if(first, siblings.end(), [&](const Variant& one) { return one.field != first->field; });
+    std::optional<Company> changed;
+    KeyHas key = KeyHas::nothing_of_it;
+    for (auto sibling = first; sibling != last; ++sibling) {
+      for (const std::int64_t position : {std::max(range.first, range.last - tokens), gen::simplest_position(range)}) {
+        const Question question{.position = position, .tokens = tokens, .heads = 2, .fill = 1};
+        if (!model_of(claim)->fits(question)) continue;
+        const Company company = in_company(subject, claim, sibling->spec, question);
+        if (company.is_apart) key = KeyHas::a_part_of_it;
+        if (company.is_changed && !changed) changed = company;
+      }
     }
+    if (changed) return DiagnosedDifference{words_of(first->field, *changed, key), "P4", DiagnosedStage::other};
+    first = last;
   }
   return std::nullopt;
 }

@@ -34,6 +34,9 @@ TEST(ViolatedContracts, SayWhatIsKeptAndForWhom) {
       {"fourier-cache-without-extents",
        "after a call with another extents in one process answers are that call's: what is kept is looked up without "
        "extents"},
+      {"rope-nd-cache-by-first-shift",
+       "after a call with another coordinate_shifts in one process answers are that call's: what is kept is looked up "
+       "by a part of coordinate_shifts alone"},
       {"rope-base-of-refused-call",
        "a call with another rope_scaling that is refused leaves something behind, which answers are made with"},
       {"rope-threads-share-base",

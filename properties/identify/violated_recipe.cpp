@@ -41,6 +41,7 @@ struct OtherRecipes {
   bool has_any = false;
   int of_rows = 0;
   int of_heads = 0;
+  bool are_all_known = false;  // calls that show no difference between them and the named one are refused
 };
 
 // Where an element of an answer stands: [batch, tokens, heads, width], or [tokens, width].
@@ -84,7 +85,14 @@ class MarkedSession final : public Session {
     const Tensor* vectors = x == inputs.end() ? nullptr : &x->second;
     const std::vector<std::int64_t> positions = counts_of(inputs.at("positions"), position_grid_of(claim_.encoding));
     const Tensor expected = expected_->at(positions, vectors);
-    if (expected.data.size() != answer.data.size() || expected.data == answer.data) return reply;
+    if (expected.data.size() != answer.data.size()) return reply;
+    if (expected.data == answer.data) {
+      const bool shows_nothing = others_.are_all_known && std::ranges::all_of(others_.candidates, [&](const auto* other) {
+        return answer_of(*other).at(positions, vectors).data == answer.data;
+      });
+      if (shows_nothing) throw SubjectFailure(FailureKind::unsupported, "a call that shows no recipe");
+      return reply;
+    }
     const std::set<std::int64_t> apart = parts_apart(answer, expected, by_);
     others_.has_any = true;
     if (by_ == BitsOf::calls) note_parts(answer, expected);
@@ -143,6 +151,7 @@ class MarkedSubject final : public Subject {
     return std::make_unique<MarkedSession>(subject_.open(spec), recipe_, spec, inquiry_, others_);
   }
   const OtherRecipes& others() const { return others_; }
+  void leave_out_what_shows_nothing() { others_.are_all_known = !others_.candidates.empty(); }
 
  private:
   const Subject& subject_;
@@ -150,6 +159,16 @@ class MarkedSubject final : public Subject {
   Inquiry inquiry_;
   mutable OtherRecipes others_;
 };
+
+// "the bits of recipe float32-power", "... of recipe a or b", which have the same there; of more it says nothing.
+std::string whose_bits(const std::vector<const reference::Recipe*>& candidates) {
+  constexpr std::size_t most = 3;
+  if (candidates.empty() || candidates.size() > most) return "other bits";
+  std::string text = "the bits of recipe";
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    text += fmt::format("{} {}", i == 0 ? "" : i + 1 == candidates.size() ? " or" : ",", candidates[i]->name);
+  return text;
+}
 
 // The recipe that a finding of recipe_identity names, "got 1, float32 has 2": none of another is in that.
 const reference::Recipe* recipe_in(std::string_view finding) {
@@ -166,19 +185,23 @@ struct Told {
 
 Told told_by(const Subject& subject, const Spec& claim, const reference::Recipe& recipe, const Clues& clues,
              const Inquiry& inquiry) {
-  const MarkedSubject marked(subject, recipe, inquiry);
+  constexpr std::string_view of_sizes = "greatest value";
+  MarkedSubject marked(subject, recipe, inquiry);
   const std::vector<std::string> failing = failing_cases_of(*violated_named(clues, "recipe_identity"));
-  const auto place = wrong_places(marked, claim, {.proposer = clues.proposer, .failing = failing});
+  auto place = wrong_places(marked, claim, {.proposer = clues.proposer, .failing = failing});
+  // Vectors of one size have the same bits by both.
+  if (place && place->words.find(of_sizes) != std::string::npos) {
+    marked.leave_out_what_shows_nothing();
+    place = wrong_places(marked, claim, {.proposer = clues.proposer, .failing = failing});
+  }
   Told told{std::nullopt, marked.others().of_rows + marked.others().of_heads > 0};
-  if (!place) return told;
+  if (!place || place->words.find(of_sizes) != std::string::npos) return told;
   for (const std::string_view zeros : {" come back as zeros", " comes back as zeros"}) {
     const std::size_t at = place->words.find(zeros);
     if (at == std::string::npos || !place->words.ends_with(", and the rest is right")) continue;
     std::string_view where = std::string_view(place->words).substr(0, at);
     if (where.ends_with(',')) where.remove_suffix(1);
-    const auto& candidates = marked.others().candidates;
-    const std::string whose =
-        candidates.size() == 1 ? fmt::format("the bits of recipe {}", candidates.front()->name) : "other bits";
+    const std::string whose = whose_bits(marked.others().candidates);
     told.difference = {fmt::format("{} {} {}, and the rest has those of {}", where,
                                    zeros.starts_with(" comes") ? "has" : "have", whose, recipe.name),
                        "P5", DiagnosedStage::rounding};

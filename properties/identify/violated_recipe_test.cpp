@@ -32,6 +32,16 @@ TEST(ViolatedRecipe, IsToldByTheCallsThatHaveOtherBits) {
             "calls of 65 and more tokens have the bits of recipe float32-power, and the rest has those of float32");
 }
 
+TEST(ViolatedRecipe, IsNotToldByVectorsThatShowNone) {
+  EXPECT_EQ(told_of("recipe-single-token"),
+            "calls of one token have the bits of recipe cast-table-fused-second, float32-widened-fused-second or "
+            "wide-power-fused-second, and the rest has those of float32-widened-fused-first");
+  EXPECT_EQ(told_of("recipe-odd-batches-fused"),
+            "calls of 3 and more batch rows, in calls of an odd number of batch rows have the bits of recipe "
+            "cast-table-fused-first, float32-widened-fused-first or wide-power-fused-first, and the rest has those of "
+            "float32");
+}
+
 TEST(ViolatedBounds, AreToldByWhatComesBackForOne) {
   const Spec spec = parse_spec(mutants::named("sinusoidal-above-one").spec);
   const auto proposer = builtin_subject();
