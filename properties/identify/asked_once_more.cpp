@@ -34,6 +34,8 @@ std::vector<Question> questions_of_other_extents(const gen::PositionRange& range
   const auto many = [&](std::int64_t tokens) { return std::min(tokens, span); };
   return {{.position = range.first + std::min<std::int64_t>(1, span - 1), .fill = 7},
           {.position = range.first + std::min<std::int64_t>(301, span - 1), .batch = 2, .heads = 12, .fill = 7},
+          {.position = range.first + std::min<std::int64_t>(3, span - 1), .tokens = many(2), .fill = 7},
+          {.position = range.first + std::min<std::int64_t>(3, span - 1), .tokens = many(3), .fill = 7},
           {.position = range.first, .tokens = many(5), .batch = 6, .heads = 2, .fill = 7},
           {.position = range.first, .tokens = many(96), .batch = 2, .heads = 2, .fill = 7},
           {.position = range.first, .tokens = many(260), .fill = 7},

@@ -26,17 +26,18 @@
 namespace sextant::identify {
 namespace {
 
-// A rotation over several axes as one over the axis that is asked: the others' coordinates are 0.
+// A rotation over several axes as one over the axis that is asked: the others' coordinates are all the same.
 class OneAxis final : public Session {
  public:
-  OneAxis(Session& session, std::int64_t axis, std::int64_t axes) : session_(session), axis_(axis), axes_(axes) {}
+  OneAxis(Session& session, std::int64_t axis, std::int64_t axes, std::int64_t others = 0)
+      : session_(session), axis_(axis), axes_(axes), others_(others) {}
 
   Description describe() override { return session_.describe(); }
   Tensors call(std::string_view operation, const Tensors& inputs) override {
     Tensors asked = inputs;
     const Tensor& positions = inputs.at("positions");
     const std::vector<std::int64_t> along = positions.integers();
-    std::vector<std::int64_t> all(along.size() * static_cast<std::size_t>(axes_), 0);
+    std::vector<std::int64_t> all(along.size() * static_cast<std::size_t>(axes_), others_);
     std::ranges::copy(along, all.begin() + axis_ * std::ssize(along));
     std::vector<std::int64_t> shape{axes_};
     shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
@@ -48,6 +49,7 @@ class OneAxis final : public Session {
   Session& session_;
   std::int64_t axis_;
   std::int64_t axes_;
+  std::int64_t others_;
 };
 
 // A claim of the frequencies of all axes, and how simple it is.
@@ -447,15 +449,21 @@ class RopeNdIdentifier {
       ladder.head_dim = ladder.rotary_dim = 2 * std::ssize(turns);
       ladder.rotary_layout = RotaryLayout::prefix;
       if (turns.empty()) return;
-      const std::vector<RuleFit> fits = fits_of(ladder, std::move(turns));
+      const std::vector<RuleFit> fits = fits_of(ladder, turns);
       if (fits.empty() || (rule && *rule != name_of(fits.front().rope.rope_scaling))) return;
       const RuleFit& best = fits.front();
       rule = name_of(best.rope.rope_scaling);
       made.encoding.rope.rope_scaling = best.rope.rope_scaling;
-      made.encoding.rope_thetas.push_back(best.rope.rope_theta);
+      // Exponents divided by the head's pairs make a base that no few digits are.
+      Rope of_head = ladder;
+      of_head.rope_theta =
+          std::pow(nd_.rope.rope_theta, static_cast<double>(turns.size()) / static_cast<double>(pairs(nd_.rope)));
+      const bool divides_by_head = std::holds_alternative<DefaultScaling>(best.rope.rope_scaling) &&
+                                   have_frequencies(turns, frequencies_of(of_head, claim_.max_position));
+      made.encoding.rope_thetas.push_back(divides_by_head ? of_head.rope_theta : best.rope.rope_theta);
       made.format = std::max(made.format, best.format);
       // A base that is the last axis' has been counted.
-      const bool is_known = axis > 0 && best.rope.rope_theta == made.encoding.rope_thetas.front();
+      const bool is_known = axis > 0 && made.encoding.rope_thetas.back() == made.encoding.rope_thetas.front();
       made.digits += is_known ? 0 : best.digits;
       made.is_pinned = made.is_pinned && best.is_pinned;
     }
@@ -556,16 +564,24 @@ class RopeNdIdentifier {
         expected.turns.push_back(turns_[i]);
         if (shape_.rope.direction == Direction::clockwise) expected.turns.back().radians *= -1;
       }
-      Session& along = *along_[static_cast<std::size_t>(axis)];
-      const PositionsUsed used =
-          positions_used({.ask =
-                              [&](const std::vector<std::int64_t>& positions, const AskedShape& asked) {
-                                return turned_vectors(along, rope_claim_, head(), channels_of(own), positions, asked);
-                              },
-                          .shape = {2, 3},
-                          .first = claim_.min_position,
-                          .end = claim_.max_position},
-                         expected);
+      const auto used_along = [&](Session& along) {
+        return positions_used({.ask =
+                                   [&](const std::vector<std::int64_t>& positions, const AskedShape& asked) {
+                                     return turned_vectors(along, rope_claim_, head(), channels_of(own), positions,
+                                                           asked);
+                                   },
+                               .shape = {2, 3},
+                               .first = claim_.min_position,
+                               .end = claim_.max_position},
+                              expected);
+      };
+      const PositionsUsed used = used_along(*along_[static_cast<std::size_t>(axis)]);
+      if (!used.as_given && !used.words.empty()) {
+        // What is so where the other axes stand at 0 may be their position elsewhere.
+        constexpr std::int64_t elsewhere = 5;
+        OneAxis others(session_, axis, axes(nd_), std::min(elsewhere, claim_.max_position - 1));
+        if (used_along(others).words != used.words) return false;
+      }
       if (!used.words.empty())
         (used.as_given ? found_.arithmetic : found_.faults).push_back(fmt::format("{} (axis {})", used.words, axis));
       if (!used.as_given) return !used.words.empty();

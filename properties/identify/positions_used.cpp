@@ -1,3 +1,4 @@
+// Over 400 lines: one list of ways, and the calls that tell them from each other.
 #include "properties/identify/positions_used.hpp"
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "lib/numeric/ulp.hpp"
 
@@ -208,6 +210,38 @@ std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& exp
   return std::nullopt;
 }
 
+// Whether a way explains calls of other extents too: of one row and of three, of an odd number and of many tokens, of
+// one. All have the last position of the first ones, as some rules look at it.
+bool explains_other_extents(const Way& way, const PairQuestion& question, const Expected& expected,
+                            std::int64_t longest) {
+  if (question.long_call == 0) return true;
+  const auto is_explained = [&](std::int64_t batches, std::vector<std::int64_t> positions) {
+    for (std::int64_t& position : positions) position = std::min(position, longest);
+    PairQuestion other = question;
+    other.shape.batches = batches;
+    return explains(way, {turned(other, std::move(positions))}, expected);
+  };
+  // The first, the last, the least and the greatest of each row are four tokens where it has as many.
+  const auto row_of = [&](std::int64_t tokens, std::int64_t step) {
+    std::vector<std::int64_t> row;
+    for (std::int64_t token = 0; token < tokens; ++token) row.push_back((token * step + 57) % 251 + 1);
+    row[static_cast<std::size_t>(tokens / 2)] = longest;
+    return row;
+  };
+  for (const std::int64_t tokens : {1, 2, 3, 4, 8, 9}) {
+    if (!is_explained(1, row_of(tokens, 97))) return false;
+  }
+  std::vector<std::int64_t> many = row_of(question.long_call, 7919);
+  if (!is_explained(1, std::move(many))) return false;
+  if (question.shape.batches == 1) return true;
+  for (const auto& [batches, tokens] : {std::pair<std::int64_t, std::int64_t>{2, 1}, {3, 1}, {4, 1}, {3, 2}, {4, 3}}) {
+    // Rows that lie in no order.
+    std::vector<std::int64_t> rows = row_of(batches * tokens, 83);
+    if (!is_explained(batches, std::move(rows))) return false;
+  }
+  return true;
+}
+
 // Some heads that are turned otherwise than the others, which are right. Nothing where those that are not rotated are
 // at some places: wrong_places.hpp tells which.
 std::string words_of_odd_heads(const std::vector<Turned>& calls, const Expected& expected) {
@@ -291,6 +325,13 @@ PositionsUsed used_in_single_calls(const PairQuestion& question, const Way& give
   for (const std::int64_t position :
        {std::min<std::int64_t>(5, longest), std::min<std::int64_t>(301, longest), longest})
     calls.push_back(turned(one, {position}));
+  if (question.shape.batches > 1 && !explains(given, calls, expected)) {
+    PairQuestion two = question;
+    two.shape.batches = 2;
+    // Of one row alone, whatever its tokens.
+    if (explains(given, {turned(two, {std::min<std::int64_t>(301, longest), longest})}, expected))
+      return {false, {}, {}};
+  }
   return used_in_these(calls, given, expected, question.step, "one token", "longer calls", is_right_in_short_call);
 }
 
@@ -340,7 +381,10 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
     return used.as_given ? used_in_long_call(question, given, in_float32, longest, is_right) : used;
   }
   for (const Way& way : known_ways(question.step)) {
-    if (explains(way, calls, in_float32)) return {false, way.words, {}};
+    if (!explains(way, calls, in_float32)) continue;
+    // So it is in calls of such extents alone, of which a place of wrong vectors tells.
+    if (!explains_other_extents(way, question, in_float32, longest)) return {false, "", {}};
+    return {false, way.words, {}};
   }
   // Calls of as many heads and tokens alone were asked, so that it may be so in some others alone.
   if (std::string words = words_of_odd_heads(calls, in_float32); !words.empty())
