@@ -219,6 +219,37 @@ TEST(OtherCallsPositions, AreThoseOfOtherTokensOfTheRow) {
             "in calls of one token all rows of a batch have the greatest position of them");
 }
 
+// What is so of some batches or lengths is told with them.
+TEST(OtherCallsPositions, AreToldWithTheCallsThatHaveThem) {
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   const std::int64_t half = places.batches / 2;
+                   for (std::int64_t batch = half; places.batches % 2 == 0 && batch < places.batches; ++batch) {
+                     for (std::int64_t token = 0; token < places.tokens; ++token)
+                       places.at(0, batch, token) = places.at(0, batch - half, token);
+                   }
+                 }),
+                 plain),
+            "in batches of an even number of rows the second half has the first half's positions");
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   if (places.batches > 1) return;
+                   const std::int64_t first = places.at(0, 0, 0);
+                   for (std::int64_t& position : places.all) position -= first;
+                 }),
+                 plain),
+            "in batches of one row positions are counted from its first, which is taken for 0");
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   if (places.tokens == 1) std::ranges::fill(places.all, places.at(0, places.batches - 1, 0));
+                 }),
+                 plain),
+            "in calls of one token all rows of a batch have the last one's position");
+  const FunctionSubject short_calls = at_other_positions([](const Places& places) {
+    if (places.tokens < 2 || places.tokens > 8) return;
+    for (std::int64_t& position : places.all) ++position;
+  });
+  EXPECT_EQ(said(short_calls, plain), "nothing");
+  EXPECT_NE(sure_of(short_calls, plain), Confidence::high);
+}
+
 // What is said of calls of 96 tokens is not where a case of one fails.
 TEST(OtherCallsPositions, OfACallAreNotToldAgainstASimplerCase) {
   const FunctionSubject long_calls = at_other_positions([](const Places& places) {

@@ -1,3 +1,4 @@
+// Over 400 lines: a list of readings of grids, each a few lines, and the calls about them.
 #include "properties/identify/other_grids.hpp"
 
 #include <fmt/format.h>
@@ -137,6 +138,8 @@ class OtherGrids {
   std::vector<VectorReading> made() && {
     add_axes();
     add_crops();
+    add_extents();
+    if (axes_ == 2) add_strides();
     add_portraits();
     add_rows();
     return std::move(list_);
@@ -215,6 +218,60 @@ class OtherGrids {
             }
           });
     }
+  }
+
+  // Coordinates that are divided by what was asked, not by what the claim has.
+  void add_extents() {
+    const auto* nd = held<RopeNd>(claim_);
+    if (nd == nullptr || nd->extents.empty()) return;
+    enum class Whose { row, call };
+    for (const auto& [whose, words] :
+         {std::pair(Whose::call, "extents are those of a call's own greatest positions, not the claim's"),
+          std::pair(Whose::row, "extents are those of a row's own greatest positions, not the claim's")}) {
+      list_.push_back({words, DiagnosedStage::position, [claim = claim_, whose = whose](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(claim, vector);
+                         std::vector<std::int64_t>& extents = held<RopeNd>(taken.spec)->extents;
+                         std::ranges::fill(extents, 1);
+                         for (std::int64_t batch = 0; batch < vector.batches; ++batch) {
+                           if (whose == Whose::row && batch != vector.batch) continue;
+                           const RowPlaces places = row_places(vector, batch);
+                           for (std::size_t axis = 0; axis < extents.size(); ++axis)
+                             extents[axis] = std::max(extents[axis], std::ranges::max(places[axis]) + 1);
+                         }
+                         taken.spec.max_position = std::ranges::max(extents);
+                         return std::optional(std::move(taken));
+                       }});
+    }
+  }
+
+  // A number of a cell, row after row, that is parted by another side than the one it is made with.
+  void add_strides() {
+    const auto by_sides =
+        [&](std::string words,
+            std::function<void(std::int64_t & row, std::int64_t & column, const ImageSides& sides)> change) {
+          add(std::move(words), [change = std::move(change)](RowPlaces& places, const VectorInCall& at) {
+            ImageSides sides{1, 1};
+            for (std::int64_t batch = 0; batch < at.batches; ++batch) {
+              const RowPlaces of = row_places(at, batch);
+              sides = {std::max(sides.rows, std::ranges::max(of[0]) + 1),
+                       std::max(sides.columns, std::ranges::max(of[1]) + 1)};
+            }
+            for (std::size_t token = 0; token < places[0].size(); ++token)
+              change(places[0][token], places[1][token], sides);
+          });
+        };
+    by_sides("a cell's number, made with the call's greatest column, is divided by its greatest row",
+             [](std::int64_t& row, std::int64_t& column, const ImageSides& sides) {
+               const std::int64_t number = row * sides.columns + column;
+               row = number / sides.rows;
+               column = number % sides.rows;
+             });
+    by_sides("a cell's number, made with the call's greatest row, is divided by its greatest column",
+             [](std::int64_t& row, std::int64_t& column, const ImageSides& sides) {
+               const std::int64_t number = row * sides.rows + column;
+               row = number / sides.columns;
+               column = number % sides.columns;
+             });
   }
 
   // By the greatest positions, whatever kind of call it is.

@@ -204,11 +204,42 @@ class OtherLengths {
         return length;
       };
     };
+    const auto by_last = [](const VectorInCall& vector, std::int64_t batch) {
+      const std::int64_t length = vector.row_length(batch);
+      const bool ends_there = vector.coordinate(0, batch, vector.tokens - 1) + 1 == length;
+      return static_cast<double>(ends_there ? length : vector.tokens);
+    };
+    add("rows whose last token has not their greatest position take the number of tokens for their length",
+        [=](const VectorInCall& vector) { return by_last(vector, vector.batch); });
+    add("rows whose last token has not their greatest position take the number of tokens for their length, and all "
+        "have the longest one's",
+        longest(by_last));
+    add("the number of tokens in a call that has no position 0 is taken for its length",
+        [](const VectorInCall& vector) {
+          const bool has_0 = std::ranges::find(vector.call.positions, 0) != vector.call.positions.end();
+          return static_cast<double>(has_0 ? vector.call_length() : vector.tokens);
+        });
     add("the length is a row's first position plus its number of tokens, whatever the positions of the others; of "
         "several rows the longest",
         longest(from_first));
     add("each row's length is its first position plus its number of tokens, whatever the positions of the others",
         [=](const VectorInCall& vector) { return from_first(vector, vector.batch); });
+    add("the length is the first row's first position plus its number of tokens, for all rows",
+        [=](const VectorInCall& vector) { return from_first(vector, 0); });
+    add("the length is the mean of the rows' lengths", [](const VectorInCall& vector) {
+      double sum = 0;
+      for (std::int64_t batch = 0; batch < vector.batches; ++batch)
+        sum += static_cast<double>(vector.row_length(batch));
+      return sum / static_cast<double>(vector.batches);
+    });
+    add("the call's least position is taken for its greatest, which says the length",
+        [](const VectorInCall& vector) { return static_cast<double>(std::ranges::min(vector.call.positions) + 1); });
+    add("a row's least position is taken for its greatest, which says the length", [](const VectorInCall& vector) {
+      std::int64_t least = vector.coordinate(0, vector.batch, 0);
+      for (std::int64_t token = 1; token < vector.tokens; ++token)
+        least = std::min(least, vector.coordinate(0, vector.batch, token));
+      return static_cast<double>(least + 1);
+    });
     add("the length is counted from a row's least position, not from 0; of several rows the longest", longest(span));
     add("each row's length is counted from its least position, not from 0",
         [=](const VectorInCall& vector) { return span(vector, vector.batch); });
@@ -265,7 +296,24 @@ class OtherLengths {
 
   // The attention factor in calls of some lengths alone, of a rule whose own has one in all.
   void add_factors_by_length(const LongropeScaling& rule) {
-    if (rule.short_mscale) return;
+    if (rule.short_mscale) {
+      const auto with_magnitude = [&](std::string words, const LengthOf& length) {
+        list_.push_back({std::move(words), DiagnosedStage::table, [claim = claim_, length](const VectorInCall& vector) {
+                           const auto own = static_cast<double>(claimed_length(claim, vector));
+                           return std::optional(taken(
+                               with_rope(claim, [&](Rope& rope) { fix_lengths(rope, own, length(vector)); }), vector));
+                         }});
+      };
+      with_magnitude("long calls have the magnitude of short ones, with the long factors",
+                     [](const VectorInCall&) { return 0.0; });
+      with_magnitude("short calls have the magnitude of long ones, with the short factors",
+                     [](const VectorInCall&) { return HUGE_VAL; });
+      with_magnitude("the magnitude is that of the longest row's length, and factors are those of each row's own",
+                     [](const VectorInCall& vector) { return static_cast<double>(vector.call_length()); });
+      with_magnitude("the magnitude is that of each row's own length, and factors are those of the longest one's",
+                     [](const VectorInCall& vector) { return static_cast<double>(vector.row_length(vector.batch)); });
+      return;
+    }
     const auto without = [&](auto is_without) {
       return [claim = claim_, is_without](const VectorInCall& vector) {
         TakenVector one = as_claimed(claim, vector);
@@ -485,6 +533,16 @@ std::vector<CallPlaces> calls_about_lengths(const Spec& claim) {
     for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
     return all;
   };
+  // Rows that end on either side of it, all longer.
+  const std::vector<std::int64_t> ends_low{5, 3 * l, 11, 7};
+  const std::vector<std::int64_t> ends_high{5, 2 * l, 11, 3 * l};
+  // From 0 on with gaps, and from elsewhere.
+  add(1, 1, {0, 3 * l, 5});
+  add(2, 1, {0, 7, 3 * l, 2 * l, 5, l + 9});
+  add(2, 1, joined({ends_low, ends_high}));
+  add(2, 1, joined({ends_high, ends_low}));
+  // All tokens beyond it.
+  add(2, 1, {2 * l, 3 * l, l + 5, l + 11, 2 * l + 7, 3 * l + 1, 2 * l + 3, l + 9});
   add(3, 1, joined({low, high, middle}));
   add(3, 1, joined({high, low, middle}));
   add(3, 1, joined({middle, high, low}));

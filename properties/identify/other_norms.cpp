@@ -65,6 +65,8 @@ std::vector<SomeVectors> groups() {
   with("the first key head", HowMany::one, is_key, first);
   with("the last key head", HowMany::one, is_key, last);
   with("key heads after the first", HowMany::several, is_key, later);
+  with("query heads of a number from that of key heads on", HowMany::several, is_query,
+       [](const VectorInCall& at) { return at.head >= at.call.vectors.back().shape[2]; });
   with("queries and keys of rows after the first", HowMany::several, any, later_rows);
   with("queries of rows after the first", HowMany::several, is_query, later_rows);
   with("keys of rows after the first", HowMany::several, is_key, later_rows);
@@ -135,6 +137,16 @@ class OtherNorms {
     };
     weight_of("queries'", 0);
     weight_of("keys'", 1);
+    where(fmt::format("{} {} the mean of the queries' and the keys' weight", group.words, have), DiagnosedStage::other,
+          [](const VectorInCall& vector, TakenVector taken) {
+            Tensor mean = weight_row(*vector.call.weight, 0);
+            const Tensor keys = weight_row(*vector.call.weight, 1);
+            for (std::int64_t i = 0; i < mean.elements(); ++i) mean.set(i, (mean.at(i) + keys.at(i)) / 2);
+            taken.weight = std::move(mean);
+            // Which is rounded once more than the answer.
+            taken.times.assign(static_cast<std::size_t>(keys.elements()), 1);
+            return std::optional(std::move(taken));
+          });
     where(fmt::format("{} {} normalized, and not multiplied by the weight", group.words, are), DiagnosedStage::other,
           [offset = encoding_.weight_offset](const VectorInCall& vector, TakenVector taken) {
             Tensor one = Tensor::zeros(vector.call.weight->dtype, {vector.call.weight->shape[1]});
@@ -245,6 +257,16 @@ class OtherNorms {
              [encoding](const VectorInCall& vector, double) {
                return std::optional(root_of(vector.values(vector.number() - vector.head + vector.heads - 1), encoding));
              });
+    // Of a smaller one no head that is asked shows anything.
+    for (int power = 1; power <= 3; ++power) {
+      const double least = std::pow(10.0, -power);
+      add_root(fmt::format("the root of a head's mean square is {:g} at least, in place of the claim's epsilon", least),
+               DiagnosedStage::other, [least](const VectorInCall& vector, double) {
+                 const std::vector<double> channels = vector.values(vector.number());
+                 const double mean = squares_of(channels) / static_cast<double>(channels.size());
+                 return std::optional(std::max(std::sqrt(mean), least));
+               });
+    }
     add_root("squares are summed in bfloat16", DiagnosedStage::rounding,
              [encoding](const VectorInCall& vector, double) {
                const std::vector<double> channels = vector.values(vector.number());

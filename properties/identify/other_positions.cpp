@@ -1,3 +1,4 @@
+// Over 400 lines: a list of readings, each a few lines, and the calls that tell them from each other.
 #include "properties/identify/other_positions.hpp"
 
 #include <fmt/format.h>
@@ -108,6 +109,15 @@ class OtherPositions {
     const auto own = [](const VectorInCall& at) { return at.coordinate(0, at.batch, at.token); };
     by_row("positions beyond that of the row's last token are taken for it",
            [own](const VectorInCall& at) { return std::min(own(at), at.coordinate(0, at.batch, at.tokens - 1)); });
+    by_row("in batches of an even number of rows the second half has the first half's positions",
+           [own](const VectorInCall& at) {
+             const std::int64_t half = at.batches / 2;
+             return at.batches % 2 == 0 && at.batch >= half ? at.coordinate(0, at.batch - half, at.token) : own(at);
+           });
+    by_row("in batches of one row positions are counted from its first, which is taken for 0",
+           [own](const VectorInCall& at) { return at.batches == 1 ? own(at) - at.coordinate(0, 0, 0) : own(at); });
+    by_row("in calls of one token of one row the position is taken for 0",
+           [own](const VectorInCall& at) { return at.batches == 1 && at.tokens == 1 ? 0 : own(at); });
     by_row("positions below that of the row's first token are taken for it",
            [own](const VectorInCall& at) { return std::max(own(at), at.coordinate(0, at.batch, 0)); });
     const auto of_batch = [](const VectorInCall& at, auto better) {
@@ -115,14 +125,42 @@ class OtherPositions {
       for (std::int64_t batch = 1; batch < at.batches; ++batch) position = better(position, at.coordinate(0, batch, 0));
       return position;
     };
+    by_row("in calls of one token all rows of a batch have the first one's position",
+           [=](const VectorInCall& at) { return at.tokens > 1 ? own(at) : at.coordinate(0, 0, 0); });
+    by_row("in calls of one token all rows of a batch have the last one's position",
+           [=](const VectorInCall& at) { return at.tokens > 1 ? own(at) : at.coordinate(0, at.batches - 1, 0); });
     by_row("in calls of one token all rows of a batch have the greatest position of them", [=](const VectorInCall& at) {
       return at.tokens > 1 ? own(at) : of_batch(at, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
     });
     by_row("in calls of one token all rows of a batch have the least position of them", [=](const VectorInCall& at) {
       return at.tokens > 1 ? own(at) : of_batch(at, [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
     });
-    by_row("in calls of one token all rows of a batch have the first one's position",
-           [=](const VectorInCall& at) { return at.tokens > 1 ? own(at) : at.coordinate(0, 0, 0); });
+    by_row("steps from token to token are taken for 1, 0 or -1: gaps between positions are closed",
+           [](const VectorInCall& at) {
+             std::int64_t position = at.coordinate(0, at.batch, 0);
+             for (std::int64_t token = 1; token <= at.token; ++token)
+               position += std::clamp<std::int64_t>(
+                   at.coordinate(0, at.batch, token) - at.coordinate(0, at.batch, token - 1), -1, 1);
+             return position;
+           });
+    const auto row_ending = [](const VectorInCall& at, auto is_better) {
+      std::int64_t row = 0;
+      for (std::int64_t batch = 1; batch < at.batches; ++batch) {
+        if (is_better(at.row_length(batch), at.row_length(row))) row = batch;
+      }
+      return row;
+    };
+    by_row("all rows of a batch have the positions of the one that ends first", [=](const VectorInCall& at) {
+      return at.coordinate(0, row_ending(at, [](std::int64_t a, std::int64_t b) { return a < b; }), at.token);
+    });
+    by_row("all rows of a batch have the positions of the one that ends last", [=](const VectorInCall& at) {
+      return at.coordinate(0, row_ending(at, [](std::int64_t a, std::int64_t b) { return a > b; }), at.token);
+    });
+    by_row("all rows of a batch follow its first position one by one, in calls that do not begin at 0",
+           [own](const VectorInCall& at) {
+             const std::int64_t first = at.coordinate(0, 0, 0);
+             return first == 0 ? own(at) : first + at.token;
+           });
     by_row("rows whose positions fall are read in rising order", [own](const VectorInCall& at) {
       for (std::int64_t token = 1; token < at.tokens; ++token) {
         if (at.coordinate(0, at.batch, token) > at.coordinate(0, at.batch, token - 1)) return own(at);
@@ -156,6 +194,10 @@ class OtherPositions {
             [](const VectorInCall& vector) { return vector.coordinate(0, vector.batch, 0) + vector.tokens / 2; });
     centred("the centre is half of the number of tokens, whatever their positions",
             [](const VectorInCall& vector) { return vector.tokens / 2; });
+    centred("the centre is half of the sum of the call's least and greatest position", [](const VectorInCall& vector) {
+      const auto [least, most] = std::ranges::minmax(vector.call.positions);
+      return (least + most) / 2;
+    });
     centred("the centre is added to positions, where the claim subtracts it", [claim = claim_](const VectorInCall& at) {
       return -std::get<std::int64_t>(held<Xpos>(as_claimed(claim, at).spec)->centre);
     });
@@ -171,6 +213,7 @@ class OtherPositions {
                          return std::optional(std::move(taken));
                        }});
     add_powers();
+    add_zetas();
     for (const auto& [part, words] : {std::pair(ScaledPart::sines, "sines alone are scaled, and cosines are not"),
                                       std::pair(ScaledPart::cosines, "cosines alone are scaled, and sines are not")})
       add_scales_of_part(part, words);
@@ -220,6 +263,34 @@ class OtherPositions {
                [](double steps, double base) { return std::trunc(steps / base); });
     with_power("scales are powers of the distance from the centre, without its sign",
                [](double steps, double base) { return std::fabs(steps) / base; });
+  }
+
+  // Other numbers than zeta_i, by what stands for 2i / n.
+  void add_zetas() {
+    const auto with_zeta = [&](std::string words, double (*part)(double pair, double n)) {
+      list_.push_back({std::move(words), DiagnosedStage::table, [claim = claim_, part](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(claim, vector);
+                         const Xpos& xpos = *held<Xpos>(taken.spec);
+                         taken.times.assign(static_cast<std::size_t>(xpos.rope.head_dim), 1);
+                         const auto n = static_cast<double>(rotary_width(xpos.rope));
+                         const double power = steps_from_centre(taken) / xpos.scale_base;
+                         const double sign = xpos.role == Role::query ? 1 : -1;
+                         for (std::int64_t pair = 0; pair < pairs(xpos.rope); ++pair) {
+                           const double zeta = (part(static_cast<double>(pair), n) + 0.4) / 1.4;
+                           const Channels to = channels_of_pair(xpos.rope, xpos.rope.output_pairing, pair);
+                           for (const std::int64_t channel : {to.first, to.second})
+                             taken.times[static_cast<std::size_t>(channel)] =
+                                 scale_of(taken, pair) / std::pow(zeta, sign * power);
+                         }
+                         return std::optional(std::move(taken));
+                       }});
+    };
+    with_zeta("zeta counts pairs from 1: pair i has that of pair i + 1",
+              [](double pair, double n) { return 2 * (pair + 1) / n; });
+    with_zeta("zeta rises half as fast: it is made of i / n, where the claim has 2i / n",
+              [](double pair, double n) { return pair / n; });
+    with_zeta("zeta ends at 1: it is made of 2i / (n - 2), where the claim has 2i / n",
+              [](double pair, double n) { return 2 * pair / std::max(n - 2, 1.0); });
   }
 
   // y0 = a s cos - b s sin, y1 = a s sin + b s cos: what is not scaled lacks s - 1 times itself.
@@ -364,6 +435,14 @@ std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
   add(1, 1, 3, near);
   add(1, 1, 12, last);
   add(2, 1, 3, near);
+  // Neither the first row nor the last has the least or the greatest position, and every number of tokens and rows
+  // that a sentence may go by stands beside the next one.
+  add(4, 1, 2, near);
+  add(3, 2, 2, near);
+  add(4, 3, 1, near);
+  for (const std::int64_t tokens : {2, 3, 4, 7, 8, 9}) add(1, tokens, 2, tokens % 2 == 0 ? near : last);
+  add(2, 4, 1, last);
+  add(3, 8, 1, near);
   add(5, 3, 2, near);
   add(1, 2, 12, near);
   add(1, 5, 9, last);

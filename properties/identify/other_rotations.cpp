@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/spec/of.hpp"
 #include "properties/identify/other_formulas.hpp"
 #include "properties/identify/other_grids.hpp"
 #include "properties/identify/other_lengths.hpp"
@@ -16,9 +17,9 @@ namespace sextant::identify {
 namespace {
 
 // Large vectors: of drawn ones few channels are beyond what results may be limited to.
-CallPlaces call_of_large_vectors(const Spec& claim) {
+CallPlaces call_of_vectors_times(double times, const Spec& claim) {
   const std::int64_t axes = axes_of(claim.encoding);
-  CallPlaces places{.batches = 1, .heads = 4, .positions = {}, .times = 1024};
+  CallPlaces places{.batches = 1, .heads = 4, .positions = {}, .times = times};
   for (std::int64_t axis = 0; axis < axes; ++axis) places.positions.insert(places.positions.end(), {1, 2, 3, 5, 8, 13});
   return places;
 }
@@ -50,7 +51,11 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   for (auto* calls : {&calls_about_extents, &calls_about_lengths, &calls_about_grids}) {
     for (const CallPlaces& places : (*calls)(claim)) asked.ask(places);
   }
-  asked.ask(call_of_large_vectors(claim));
+  asked.ask(call_of_vectors_times(1024, claim));
+  // Where a mean of squares is near an epsilon, or far below it.
+  if (is_of<QkNormRope>(claim)) {
+    for (const double times : {0x1p-7, 0x1p-10, 0x1p-14}) asked.ask(call_of_vectors_times(times, claim));
+  }
   const bool is_named = named != nullptr && named->accuracy == claim.accuracy && rope_of(*named) != nullptr;
   if (is_named && asked.find_wrong(own_reading(*named)) == 0) return std::nullopt;
   const VectorReading own = own_reading(claim);
