@@ -148,6 +148,13 @@ bool has_gap_before(const AskedRow& row, std::size_t token) {
   return token > 0 && !row.has_axes() && row.places[token][0] > row.places[token - 1][0] + 1;
 }
 
+bool has_halves_of_equal_ends(const AskedRow& row) {
+  const std::ptrdiff_t half = row.tokens() / 2;
+  if (row.has_axes() || half < 2 || row.tokens() % 2 != 0) return false;
+  const auto middle = row.places.begin() + half;
+  return row.places.front() == *(middle - 1) && *middle == row.places.back() && *middle != row.places.front();
+}
+
 struct TraitOfToken {
   CallTrait called;
   std::function<bool(const AskedRow& row, std::size_t token)> holds;
@@ -219,6 +226,14 @@ std::vector<TraitOfRow> traits_of_one_axis() {
                             [&](const Place& one) { return one == row.places[0]; });
        }},
       {{"whose positions are all whole numbers", ""}, [](const AskedRow& row) { return row.are_whole; }},
+      {{"whose positions fall, the first two steps not alike", ""},
+       [](const AskedRow& row) {
+         return falls(row) && row.tokens() > 2 &&
+                row.places[0][0] - row.places[1][0] != row.places[1][0] - row.places[2][0];
+       }},
+      {{"of two halves that each end at the position they begin with", ""}, has_halves_of_equal_ends},
+      {{"whose first two positions differ", ""},
+       [](const AskedRow& row) { return !row.has_axes() && row.tokens() > 1 && row.places[0] != row.places[1]; }},
   };
 }
 

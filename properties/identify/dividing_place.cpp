@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <span>
 #include <string_view>
@@ -27,8 +28,12 @@ struct PlaceFeature {
   std::string of_none = {};                             // that place where the number is 0, if it is called otherwise
 };
 
+// Below these positions most of what is wrong at far ones is within its bound.
+constexpr std::int64_t least_position_told = 16;
+
 constexpr std::string_view last_vector = "the last vector of a call";
 constexpr std::string_view last_head = "the last head";
+constexpr std::string_view last_of_several = "the last of several heads";
 
 // Positions are told in units of 1, of which a step is this part.
 std::vector<PlaceFeature> features(double step) {
@@ -41,6 +46,13 @@ std::vector<PlaceFeature> features(double step) {
   const auto of_steps = [step](std::string others) -> Words {
     return [=](Number number) {
       return fmt::format(fmt::runtime(others), fmt::format("{:.10g}", static_cast<double>(number) * step));
+    };
+  };
+  const auto of_border = [step](std::string others) -> Words {
+    return [=](Number number) {
+      return number < least_position_told
+                 ? std::string()
+                 : fmt::format(fmt::runtime(others), fmt::format("{:.10g}", static_cast<double>(number) * step));
     };
   };
   const auto only = [](Number special, std::string of_special) -> Words {
@@ -73,6 +85,13 @@ std::vector<PlaceFeature> features(double step) {
        "",
        "in ",
        "where it is the last"},
+      {[](const JudgedVector& v) { return v.heads > 1 ? v.heads - 1 - v.head : 1; },
+       only(0, std::string(last_of_several)),
+       {},
+       {},
+       "",
+       "in ",
+       "where it is the last of several"},
       {[](const JudgedVector& v) { return v.batch; },
        words("row {} of a batch", 0, "the first row of a batch"),
        words("rows of a batch from {} on", 1, "rows of a batch after the first"),
@@ -86,17 +105,12 @@ std::vector<PlaceFeature> features(double step) {
        "in ",
        "where it is the last row of its batch"},
       {[](const JudgedVector& v) { return v.batches; }, words("calls of {} batch rows", 1, ""),
-       words("calls of {} and more batch rows", 1, ""), only(1, "calls of one batch row"), ""},
-      {[](const JudgedVector& v) { return v.tokens; },
-       words("calls of {} tokens", 1, "calls of one token"),
-       words("calls of {} and more tokens", 1, ""),
-       {},
-       ""},
-      {[](const JudgedVector& v) { return v.heads; },
-       words("calls of {} heads", 1, "calls of one head"),
-       words("calls of {} and more heads", 1, ""),
-       {},
-       ""},
+       words("calls of {} and more batch rows", 1, ""),
+       words("calls of up to {} batch rows", 1, "calls of one batch row"), ""},
+      {[](const JudgedVector& v) { return v.tokens; }, words("calls of {} tokens", 1, "calls of one token"),
+       words("calls of {} and more tokens", 1, ""), words("calls of up to {} tokens", 1, ""), ""},
+      {[](const JudgedVector& v) { return v.heads; }, words("calls of {} heads", 1, "calls of one head"),
+       words("calls of {} and more heads", 1, ""), words("calls of up to {} heads", 1, ""), ""},
       {[](const JudgedVector& v) {
          return v.batches * v.tokens * v.heads - 1 - ((v.batch * v.tokens + v.token) * v.heads + v.head);
        },
@@ -126,6 +140,11 @@ std::vector<PlaceFeature> features(double step) {
       of_axis(0, "first"),
       of_axis(1, "second"),
       of_axis(2, "third"),
+      {[](const JudgedVector& v) { return v.coordinates[0] - v.coordinates[1]; },
+       words("cells whose first coordinate is {} more than the second", 0, ""),
+       {},
+       {},
+       ""},
       {[](const JudgedVector& v) { return v.fall; },
        {},
        words("calls whose positions fall by {} or more from token to token", 0, ""),
@@ -141,6 +160,11 @@ std::vector<PlaceFeature> features(double step) {
        words("vectors from number {} on, counted over rows, tokens and heads,", 0, ""),
        {},
        ""},
+      {[](const JudgedVector& v) { return v.batches * v.tokens; },
+       {},
+       words("calls of {} and more tokens, counted over their rows,", 1, ""),
+       {},
+       ""},
       {[](const JudgedVector& v) { return v.batches * v.tokens * v.heads; },
        {},
        words("calls of {} and more vectors, counted over rows, tokens and heads,", 1, ""),
@@ -153,6 +177,16 @@ std::vector<PlaceFeature> features(double step) {
        ""},
       {[](const JudgedVector& v) { return v.position; }, of_steps("position {}"), of_steps("positions from {} on"),
        only(-1, "negative positions"), "position", "at "},
+      {[](const JudgedVector& v) { return v.row_first; },
+       {},
+       of_border("rows that begin at position {} or later"),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.call_greatest; },
+       {},
+       of_border("calls whose greatest position is {} or more"),
+       {},
+       ""},
   };
 }
 
@@ -161,9 +195,6 @@ bool divides(const std::vector<JudgedVector>& vectors, Hidden hidden, const auto
     return may_hide(vector, hidden) || vector.is_wrong == holds(vector);
   });
 }
-
-// Below these positions most of what is wrong at far ones is within its bound.
-constexpr std::int64_t least_position_told = 16;
 
 // " (right up to 7)", where the greatest of right numbers below a border is not the next one.
 std::string gap_text(const std::vector<JudgedVector>& vectors, std::int64_t border, const auto& of, double step) {
@@ -176,6 +207,16 @@ std::string gap_text(const std::vector<JudgedVector>& vectors, std::int64_t bord
                                       : std::string();
 }
 
+// The least number above `most` that a right one has.
+std::optional<std::int64_t> next_right(const std::vector<JudgedVector>& vectors, std::int64_t most, const auto& of) {
+  std::optional<std::int64_t> next;
+  for (const JudgedVector& vector : vectors) {
+    const std::int64_t number = of(vector);
+    if (!vector.is_wrong && number > most && (!next || number < *next)) next = number;
+  }
+  return next;
+}
+
 std::string ordinal(std::int64_t number) {
   const bool is_teen = number / 10 % 10 == 1;
   const std::string_view ending = is_teen            ? "th"
@@ -186,7 +227,9 @@ std::string ordinal(std::int64_t number) {
   return fmt::format("{}{}", number, ending);
 }
 
-bool are_many(const std::string& words) { return words.starts_with("calls") || words.starts_with("cells"); }
+bool are_many(const std::string& words) {
+  return words.starts_with("calls") || words.starts_with("cells") || words.starts_with("rows that");
+}
 
 // Places that hold all wrong vectors, the most special first.
 std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors, double step_of_positions) {
@@ -212,7 +255,8 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       add(exact, feature.exactly(least), are_many(feature.exactly(least)),
           [number = least](std::int64_t other) { return other == number; });
       if (least == 0 && !feature.of_none.empty() && !exact.empty()) exact.back().where = feature.of_none;
-      if (!exact.empty() && (exact.back().words == last_vector || exact.back().words == last_head))
+      if (!exact.empty() && (exact.back().words == last_vector || exact.back().words == last_head ||
+                             exact.back().words == last_of_several))
         exact.back().is_of_last = true;
     }
     const bool is_of_position = feature.each == "position";
@@ -228,8 +272,16 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       const bool is_of_coordinate = words.starts_with("cells") && least > 1;
       if (!words.empty()) bounded.back().is_of_count = is_of_coordinate || words.ends_with("tokens and heads,");
     }
-    if (feature.up_to)
-      add(bounded, feature.up_to(most), true, [number = most](std::int64_t other) { return other <= number; });
+    if (feature.up_to) {
+      const std::string words = feature.up_to(most);
+      // A count that is beyond all that are right says nothing.
+      const auto next = next_right(vectors, most, feature.of);
+      const std::string gap = words.starts_with("calls of up") && next && *next > most + 1
+                                  ? fmt::format(" (right from {} on)", *next)
+                                  : std::string();
+      if (!words.starts_with("calls of up") || next)
+        add(bounded, words + gap, true, [number = most](std::int64_t other) { return other <= number; });
+    }
     std::int64_t step = 0;
     for (const std::int64_t number : numbers) step = std::gcd(step, number - least);
     constexpr std::size_t fewest = 3;
@@ -241,6 +293,16 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
         step == 2, [step, first](std::int64_t number) { return (number % step + step) % step == first; });
     repeated.back().is_repeated = true;
     if (is_of_position) repeated.back().positions_apart = step;
+  }
+  const auto [lowest, highest] = std::ranges::minmax(wrong | std::views::transform(&JudgedVector::position));
+  if (lowest >= least_position_told && lowest < highest) {
+    const auto of_steps = [&](std::int64_t position) { return static_cast<double>(position) * step_of_positions; };
+    const std::string words = fmt::format("positions from {:.10g} to {:.10g}", of_steps(lowest), of_steps(highest));
+    bounded.push_back(
+        {words, "at " + words, true,
+         [lowest, highest](const JudgedVector& v) { return v.position >= lowest && v.position <= highest; }, true});
+    bounded.back().first_position = lowest;
+    bounded.back().last_position = highest;
   }
   if (std::ranges::all_of(wrong, [](const JudgedVector* vector) { return vector->position < 0; }))
     bounded.push_back(
@@ -260,6 +322,21 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
     bounded.push_back({"calls whose number of heads is no power of two",
                        "in calls whose number of heads is no power of two", true, is_no_power});
     bounded.back().is_of_trait = true;
+  }
+  struct CountOf {
+    std::string_view what;
+    std::int64_t JudgedVector::*number;
+  };
+  for (const auto& [what, number] :
+       {CountOf{"batch rows", &JudgedVector::batches}, CountOf{"tokens", &JudgedVector::tokens},
+        CountOf{"heads", &JudgedVector::heads}}) {
+    for (const std::int64_t rest : {1, 0}) {
+      const auto has = [number, rest](const JudgedVector& v) { return v.*number % 2 == rest; };
+      if (!std::ranges::all_of(wrong, [&](const JudgedVector* vector) { return has(*vector); })) continue;
+      const std::string words = fmt::format("calls of an {} number of {}", rest == 1 ? "odd" : "even", what);
+      bounded.push_back({words, "in " + words, true, has});
+      bounded.back().is_of_trait = true;
+    }
   }
   // The rest that a loop over several at once leaves.
   for (const std::int64_t step : {2, 4, 8, 16, 32, 64}) {
@@ -338,7 +415,10 @@ std::optional<WrongPlace> together(const std::vector<JudgedVector>& vectors, std
   WrongPlace place{.words = words_of(places)};
   for (const WrongPlace* one : places) {
     holds.push_back(one->holds);
-    if (!place.first_position) place.first_position = one->first_position;
+    if (!place.first_position) {
+      place.first_position = one->first_position;
+      place.last_position = one->last_position;
+    }
     if (!place.positions_apart) place.positions_apart = one->positions_apart;
   }
   const auto first =

@@ -20,6 +20,7 @@ struct WrongPlace {
   bool is_of_position = false;
   bool is_repeated = false;                          ///< every so many of them
   std::optional<std::int64_t> first_position = {};   ///< of those that hold all positions from there on
+  std::optional<std::int64_t> last_position = {};    ///< of those that hold no position beyond, likewise
   std::optional<std::int64_t> positions_apart = {};  ///< of those that come again at these steps
   std::optional<double> least_size = {};             ///< of those that begin or end at a size of vectors
   bool is_of_trait = false;                          ///< one of call_traits()

@@ -36,8 +36,13 @@ constexpr AskedCall ordinary_calls[] = {{1, 1, 3, Spread::near},   {1, 1, 3, Spr
                                         {2, 1, 2, Spread::near},   {2, 9, 4, Spread::near},
                                         {2, 11, 3, Spread::whole}, {1, 2, 24, Spread::near},
                                         {5, 3, 2, Spread::near},   {1, 32, 2, Spread::near, tokens_of_every_magnitude},
-                                        {1, 67, 2, Spread::near},  {1, 96, 1, Spread::whole},
-                                        {1, 260, 1, Spread::near}};
+                                        {4, 1, 2, Spread::near},   {3, 2, 2, Spread::near},
+                                        {4, 4, 1, Spread::near},   {1, 3, 2, Spread::near},
+                                        {1, 4, 2, Spread::near},   {1, 5, 2, Spread::near},
+                                        {3, 7, 1, Spread::near},   {1, 8, 2, Spread::near},
+                                        {2, 8, 1, Spread::whole},  {1, 9, 2, Spread::near},
+                                        {1, 7, 2, Spread::whole},  {1, 67, 2, Spread::near},
+                                        {1, 96, 1, Spread::whole}, {1, 260, 1, Spread::near}};
 // From here on fills are of more than drawn vectors (question.hpp).
 constexpr std::int64_t special_fills = whole_numbers;
 // More are not judged of one call.
@@ -241,7 +246,11 @@ bool is_rotation(const Spec& spec) { return operation_of(spec.encoding) == Opera
 }  // namespace
 
 VectorJudge::VectorJudge(const Subject& subject, const Spec& claim, const Subject& proposer)
-    : claim_(claim), model_(model_of(claim)), is_judged_whole_(!model_->not_judged()), grid_(grid_of(claim)) {
+    : claim_(claim),
+      proposer_(proposer),
+      model_(model_of(claim)),
+      is_judged_whole_(!model_->not_judged()),
+      grid_(grid_of(claim)) {
   const Operation operation = operation_of(claim.encoding);
   is_judged_whole_ = is_judged_whole_ && (operation == Operation::encode || operation == Operation::rotate ||
                                           operation == Operation::table);
@@ -337,6 +346,22 @@ void VectorJudge::ask_at(const std::vector<std::int64_t>& positions) {
   judge(call);
 }
 
+VectorJudge::Wider* VectorJudge::wider() {
+  if (wider_ || has_no_wider_) return wider_ ? &*wider_ : nullptr;
+  has_no_wider_ = true;
+  Spec spec = claim_;
+  spec.min_position = -spec.max_position;
+  try {
+    validate(spec);
+  } catch (const SpecError&) {
+    return nullptr;
+  }
+  Wider made{.model = model_of(spec), .judge = nullptr, .proposing = proposer_.open(spec)};
+  if (made.model->not_judged() || axes_of(spec.encoding) > 1) return nullptr;
+  made.judge = made.model->judge();
+  return &wider_.emplace(std::move(made));
+}
+
 // Which other places' right vector this one is.
 Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked,
                               const JudgedVector& vector) {
@@ -355,13 +380,17 @@ Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedP
     if (refuted_[i]) continue;
     const auto place = taken_places()[i].at(asked, vector.batch, vector.token);
     if (!place || *place == alone.positions) continue;
-    if (!is_claimed(*place)) {
+    const bool is_before_0 = place->size() == 1 && place->front() < 0 && -place->front() < claim_.max_position;
+    Wider* const wide = is_before_0 && claim_.min_position >= 0 ? wider() : nullptr;
+    if (!is_claimed(*place) && wide == nullptr) {
       others.unclaimed.set(i);
       continue;
     }
     Call other = alone;
     other.positions = *place;
-    Mixture mixture(*judge_, other, got, model_->ask(*proposing_, other));
+    Mixture mixture(
+        wide != nullptr ? *wide->judge : *judge_, other, got,
+        wide != nullptr ? as_wide_as(got, wide->model->ask(*wide->proposing, other)) : proposed(other, got));
     if (mixture.is_proposal_right() && mixture.are_right(0, got.elements())) others.right.set(i);
   }
   refuted_ |= ~(others.right | others.unclaimed);
@@ -400,6 +429,31 @@ std::bitset<neighbours> VectorJudge::neighbours_of(const Call& call, const Tenso
   return found;
 }
 
+Tensor VectorJudge::proposed(const Call& call, const Tensor& answer) {
+  return as_wide_as(answer, model_->ask(*proposing_, call));
+}
+
+Tensor VectorJudge::as_wide_as(const Tensor& answer, Tensor right) const {
+  // A rotary table whose order has each value twice stands there twice over.
+  const bool is_wider = answer.shape.back() > right.shape.back() && answer.shape.back() % right.shape.back() == 0;
+  if (operation_of(claim_.encoding) != Operation::table || !is_wider) return right;
+  Tensor wide = Tensor::zeros(answer.dtype, answer.shape);
+  const std::int64_t width = right.shape.back();
+  const std::int64_t wide_width = wide.shape.back();
+  for (std::int64_t i = 0; i < wide.elements(); ++i)
+    wide.set(i, right.at(i / wide_width * width + i % wide_width % width));
+  return wide;
+}
+
+std::optional<Tensor> VectorJudge::answer_to(const Call& call) {
+  try {
+    return model_->ask(*session_, call);
+  } catch (const SubjectFailure& failure) {
+    if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error) throw;
+    return std::nullopt;
+  }
+}
+
 void VectorJudge::judge(const Call& call) {
   const bool turns = is_rotation(claim_);
   const std::vector<std::int64_t> shape =
@@ -408,11 +462,13 @@ void VectorJudge::judge(const Call& call) {
   const std::int64_t tokens = shape[0] * shape[1];
   const std::int64_t vectors = tokens * shape[2];
   if (vectors == 0 || vectors > most_vectors) return;
-  const Tensor answer = model_->ask(*session_, call);
+  const auto given = answer_to(call);
+  if (!given) return;
+  const Tensor& answer = *given;
   const std::int64_t width = answer.elements() / vectors;
   const bool by_itself = !model_->depends_on_length();
   if (!by_itself && answer.elements() > most_values_of_whole) return;
-  const Tensor right = model_->ask(*proposing_, call);
+  const Tensor right = proposed(call, answer);
   if (right.elements() != answer.elements()) return;
   std::optional<Mixture> whole;
   if (!by_itself) whole.emplace(*judge_, call, answer, right);
@@ -437,6 +493,7 @@ void VectorJudge::judge(const Call& call) {
   }
   // Those about cells and placements have drawn vectors.
   const bool are_drawn = (call.fill >= placed && call.fill < constant_vectors) || drawing_of(call.fill) != call.fill;
+  const std::int64_t greatest = std::ranges::max(call.positions);
   std::int64_t looked_into = 0;
   for (std::int64_t vector = 0; vector < vectors; ++vector) {
     const std::int64_t token = vector / shape[2];
@@ -453,6 +510,8 @@ void VectorJudge::judge(const Call& call) {
     one.position = call.positions[static_cast<std::size_t>(token)];
     for (std::int64_t i = token; i < std::ssize(call.positions); i += tokens)
       one.position = std::max(one.position, call.positions[static_cast<std::size_t>(i)]);
+    one.row_first = asked.axes == 1 ? asked.coordinate(0, one.batch, 0) : -1;
+    one.call_greatest = greatest;
     one.traits = traits[static_cast<std::size_t>(token)];
     one.fall = falls[static_cast<std::size_t>(one.batch)];
     one.grid_rows = grid_rows[static_cast<std::size_t>(one.batch)];

@@ -47,6 +47,8 @@ struct JudgedVector {
   std::int64_t heads = 1;
   std::int64_t position = 0;                               ///< the greatest of its coordinates
   std::array<std::int64_t, 3> coordinates = {-1, -1, -1};  ///< on the first three axes, where there are several
+  std::int64_t row_first = 0;                              ///< the position of its row's first token, on one axis
+  std::int64_t call_greatest = 0;                          ///< the greatest position of its call
   Traits traits = 0;                                       ///< what follows from how the call's positions lie
   std::int64_t fall = 0;                                   ///< least_fall() of its row
   std::int64_t grid_rows = 0;                              ///< rows_before_first_again() of its row
@@ -110,12 +112,28 @@ class VectorJudge {
 
  private:
   void judge(const Call& call);
+  /// Nothing where the subject refuses it, which tells nothing of values.
+  std::optional<Tensor> answer_to(const Call& call);
+  /// The proposer's answer, of the subject's size.
+  Tensor proposed(const Call& call, const Tensor& answer);
+  Tensor as_wide_as(const Tensor& answer, Tensor right) const;
   Others others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked, const JudgedVector& vector);
   std::bitset<neighbours> neighbours_of(const Call& call, const Tensor& got, const Tensor& right,
                                         const JudgedVector& vector);
 
+  // The claim with positions before 0, where there is such a spec.
+  struct Wider {
+    std::unique_ptr<EncodingModel> model;
+    std::unique_ptr<Judge> judge;
+    std::unique_ptr<Session> proposing;
+  };
+  Wider* wider();
+
   Spec claim_;
+  const Subject& proposer_;
   std::unique_ptr<EncodingModel> model_;
+  std::optional<Wider> wider_;
+  bool has_no_wider_ = false;
   bool is_judged_whole_;
   std::unique_ptr<Judge> judge_;
   std::unique_ptr<Session> session_;

@@ -52,6 +52,23 @@ const std::vector<ToldAtPlace>& told_at_places() {
       {"rope-equal-rows", "accuracy:position=1,tokens=2,batch=2,heads=1,fill=1",
        "rows of a batch with the positions of its first come back as those of the batch's first row, and the rest is "
        "right"},
+      {"rope-head-of-token", "accuracy:position=1,tokens=128,batch=1,heads=2,fill=1",
+       "the last of several heads, in calls of 256 and more vectors in a batch row, counted over tokens and heads,"},
+      {"rope-llama3-later-heads", "accuracy:position=1,tokens=1,batch=1,heads=17,fill=1",
+       "heads from 16 on: channels from 6 on are wrong, and the rest is right"},
+      {"grid-column-of-row", "accuracy:position=0,tokens=4800,batch=1,heads=1,fill=65598",
+       "cells whose first coordinate is 24 more than the second: channels from 8 on have the values of the channels 8 "
+       "places before, and the rest is right"},
+      {"sinusoidal-last-channel-16384", "accuracy:position=16384,rows=1",
+       "every 16384th position from number 0 on: the last channel is wrong, and the rest is right"},
+      {"timestep-uneven-schedule-zero", "accuracy:position=0,rows=100,order=26",
+       "calls of 5 and more tokens, in calls whose positions fall, the first two steps not alike, come back as zeros, "
+       "and the rest is right"},
+      {"timestep-guidance-by-the-ends", "accuracy:position=0,rows=6,order=21",
+       "calls of two halves that each end at the position they begin with come back as zeros, and the rest is right"},
+      {"sinusoidal-summed-positions", "accuracy:position=257,rows=4",
+       "tokens have positions that are a running sum of ones in bfloat16, token by token, and the rest is right"},
+      {"table-second-copy", "accuracy:position=77,tokens=1,batch=1,heads=1,fill=0", "position 77: "},
       {"rope-in-place", "accuracy:position=1,tokens=1,batch=1,heads=5,fill=1",
        "heads from 4 on: the second members of pairs have the values of the channels 8 places before, and the rest is "
        "right"},

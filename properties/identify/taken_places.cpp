@@ -1,3 +1,4 @@
+// Over 400 lines: one list of other places, each a few lines.
 #include "properties/identify/taken_places.hpp"
 
 #include <fmt/format.h>
@@ -72,6 +73,89 @@ Other below_the_first_grid(const Asked& call, std::int64_t batch, std::int64_t t
   return place;
 }
 
+// The cell of a token's number, of all that the grid has, or that its row has where all tokens are of one.
+Other cell_by_count(const Asked& call, std::int64_t batch, std::int64_t token) {
+  if (!call.grid.is_known()) return std::nullopt;
+  const Place own = call.at(batch, token);
+  if (call.tokens == call.grid.cells()) return call.grid.cell(token);
+  if (call.tokens != call.grid.sides.back()) return own;
+  for (std::int64_t other = 0; other < call.tokens; ++other) {
+    const Place place = call.at(batch, other);
+    if (!std::equal(place.begin(), place.end() - 1, own.begin())) return own;
+  }
+  Place place = own;
+  place.back() = call.grid.first.back() + token;
+  return place;
+}
+
+// A cell's number in a grid of two axes that is taken for another cell, row after row of so many columns.
+Other parted(const Asked& call, std::int64_t batch, std::int64_t token, const auto& number, const auto& columns) {
+  if (!call.grid.is_known() || call.axes != 2) return std::nullopt;
+  Place own = call.at(batch, token);
+  for (std::size_t axis = 0; axis < own.size(); ++axis) own[axis] -= call.grid.first[axis];
+  const std::int64_t at = number(own, call.grid.sides);
+  const std::int64_t width = columns(call.grid.sides);
+  // Before the first cell there is none.
+  if (at < 0) return Place{call.grid.first[0] - 1, call.grid.first[1]};
+  return Place{call.grid.first[0] + at / width, call.grid.first[1] + at % width};
+}
+
+std::vector<TakenPlace> parted_places() {
+  const auto number_by_width = [](const Place& at, const std::vector<std::int64_t>& sides) {
+    return at[0] * sides[1] + at[1];
+  };
+  return {
+      {"are read at their cell's number, row after row, from a table that has it column after column", "",
+       [=](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         const Other swapped = parted(call, batch, token, number_by_width, [](const auto& sides) { return sides[0]; });
+         if (!swapped) return std::nullopt;
+         const auto& first = call.grid.first;
+         return Place{first[0] + (*swapped)[1] - first[1], first[1] + (*swapped)[0] - first[0]};
+       }},
+      {"have their cell's number divided by the height, not by the width", "",
+       [=](const Asked& call, std::int64_t batch, std::int64_t token) {
+         return parted(call, batch, token, number_by_width, [](const auto& sides) { return sides[0]; });
+       }},
+      {"are taken for the cell before, row after row, as where a class token is counted", "",
+       [=](const Asked& call, std::int64_t batch, std::int64_t token) {
+         return parted(
+             call, batch, token, [=](const Place& at, const auto& sides) { return number_by_width(at, sides) - 1; },
+             [](const auto& sides) { return sides[1]; });
+       }},
+      {"are taken for the cell after, row after row, as where a class token is counted", "",
+       [=](const Asked& call, std::int64_t batch, std::int64_t token) {
+         return parted(
+             call, batch, token, [=](const Place& at, const auto& sides) { return number_by_width(at, sides) + 1; },
+             [](const auto& sides) { return sides[1]; });
+       }},
+  };
+}
+
+// A first coordinate that stops so far from its row's first, as steps of one or two in a table of a power of two do.
+void add_limits_from_first(std::vector<TakenPlace>& list) {
+  for (std::int64_t size = 8; size <= 256; size *= 2) {
+    for (const std::int64_t most : {size - 1, size, 2 * (size - 1)}) {
+      list.push_back({fmt::format("have a first coordinate that stops {} beyond that of their row's first token", most),
+                      fmt::format("has a first coordinate that stops {} beyond that of its row's first token", most),
+                      [most](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+                        if (call.axes < 2) return std::nullopt;
+                        Place place = call.at(batch, token);
+                        place[0] = std::min(place[0], call.coordinate(0, batch, 0) + most);
+                        return place;
+                      }});
+    }
+  }
+}
+
+// A sum of ones in a format, token by token, from where a call of consecutive positions begins.
+template <Dtype dtype>
+Other summed(const Asked& call, std::int64_t batch, std::int64_t token) {
+  if (call.axes > 1) return std::nullopt;
+  auto sum = static_cast<double>(call.coordinate(0, batch, token) - token * call.one_step);
+  for (std::int64_t i = 0; i < token; ++i) sum = round_to(dtype, sum + static_cast<double>(call.one_step));
+  return Place{static_cast<std::int64_t>(sum)};
+}
+
 // Another number for a position, of claims of one axis.
 Other numbered(const Asked& call, std::int64_t batch, std::int64_t token, const auto& of) {
   if (call.axes > 1) return std::nullopt;
@@ -112,13 +196,16 @@ Other whole(const Asked& call, std::int64_t batch, std::int64_t token) {
 
 // Roundings, which single positions may be off by for other reasons.
 std::vector<TakenPlace> rounded_places() {
-  return {{"have positions that are cut off to float32, not rounded", "", without_last_bits<24>, 2},
-          {"have positions that are cut off to float16, not rounded", "", without_last_bits<11>, 2},
-          {"have positions that are cut off to bfloat16, not rounded", "", without_last_bits<8>, 2},
-          {"have positions that are rounded to float32", "", rounded<Dtype::float32>, 4},
-          {"have positions that are rounded to float16", "", rounded<Dtype::float16>, 4},
-          {"have positions that are rounded to bfloat16", "", rounded<Dtype::bfloat16>, 4},
-          {"have positions that are rounded down to whole numbers", "", whole, 4}};
+  return {
+      {"have positions that are cut off to float32, not rounded", "", without_last_bits<24>, 2},
+      {"have positions that are cut off to float16, not rounded", "", without_last_bits<11>, 2},
+      {"have positions that are cut off to bfloat16, not rounded", "", without_last_bits<8>, 2},
+      {"have positions that are a running sum of ones in bfloat16, token by token", "", summed<Dtype::bfloat16>, 4, 2},
+      {"have positions that are a running sum of ones in float16, token by token", "", summed<Dtype::float16>, 4, 2},
+      {"have positions that are rounded to float32", "", rounded<Dtype::float32>, 4},
+      {"have positions that are rounded to float16", "", rounded<Dtype::float16>, 4},
+      {"have positions that are rounded to bfloat16", "", rounded<Dtype::bfloat16>, 4},
+      {"have positions that are rounded down to whole numbers", "", whole, 4}};
 }
 
 std::vector<TakenPlace> fixed_places() {
@@ -177,6 +264,13 @@ std::vector<TakenPlace> fixed_places() {
          Place place = call.at(batch, token);
          place.back() = call.grid.first.back() + token;
          return place;
+       }},
+      {"are taken for all cells of the grid, or of their row, in order where as many are asked", "", cell_by_count},
+      {"are counted from their row's first position, which is taken for 0",
+       "is counted from its row's first position, which is taken for 0",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         if (call.axes > 1) return std::nullopt;
+         return Place{call.coordinate(0, batch, token) - call.coordinate(0, batch, 0)};
        }},
       {"are counted from the call's first cell", "is counted from the call's first cell",
        [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
@@ -325,10 +419,12 @@ const std::vector<TakenPlace>& taken_places() {
   static const std::vector<TakenPlace> all = [] {
     std::vector<TakenPlace> list = rounded_places();
     std::ranges::move(fixed_places(), std::back_inserter(list));
+    std::ranges::move(parted_places(), std::back_inserter(list));
     add_numbers(list);
     add_coordinates(list);
     add_grids_below(list);
     add_blocks(list);
+    add_limits_from_first(list);
     if (list.size() > PlaceSet().size()) throw std::logic_error("more places than a PlaceSet has");
     return list;
   }();

@@ -72,6 +72,9 @@ std::optional<NamedChannels> of_rotation(const std::vector<std::int64_t>& channe
   }
   if (std::ssize(channels) == rope.head_dim) return NamedChannels{};
   if (turned < std::ssize(channels) || (!are_first && !are_second)) return std::nullopt;
+  // One member of each pair, and of some the other too.
+  const bool are_mixed = are_first != are_second && turned > std::ssize(wrong);
+  if (are_mixed) return of_code(channels, rope.head_dim);
   const bool are_all = std::ssize(wrong) == pairs(rope);
   if (are_all && are_first && are_second) return NamedChannels{};
   std::string words;

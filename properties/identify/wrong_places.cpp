@@ -1,3 +1,4 @@
+// Over 400 lines: one search for a place, and what is said of the vectors there.
 #include "properties/identify/wrong_places.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -34,9 +37,27 @@
 namespace sextant::identify {
 namespace {
 
+// Where few positions are wrong, those that have their divisor or half of it: what comes again and again is no position
+// of its own.
+void ask_multiples(VectorJudge& judge) {
+  std::set<std::int64_t> wrong;
+  for (const JudgedVector& vector : judge.vectors()) {
+    if (vector.is_wrong) wrong.insert(vector.position);
+  }
+  constexpr std::size_t few = 3;
+  std::int64_t divisor = 0;
+  for (const std::int64_t position : wrong) divisor = std::gcd(divisor, position);
+  if (wrong.size() > few || divisor < 4) return;
+  std::vector<std::int64_t> more;
+  for (std::int64_t times = 1; times <= 9; ++times) more.push_back(times * divisor / 2);
+  for (const std::int64_t times : {5, 6, 7, 8}) more.push_back(times * divisor);
+  judge.ask_at(more);
+}
+
 // The same once positions that are told of are surely those: more are asked between the first wrong one and the right
 // ones before, and beyond, or of those that come again and again.
 std::optional<WrongPlace> confirmed_place(VectorJudge& judge, const std::function<bool(const JudgedVector&)>& counts) {
+  ask_multiples(judge);
   std::optional<WrongPlace> place = dividing_place(judge.vectors(), counts, judge.step());
   // A size may part a few vectors by chance.
   for (int round = 0; round < 2 && place && place->least_size; ++round) {
@@ -58,20 +79,31 @@ std::optional<WrongPlace> confirmed_place(VectorJudge& judge, const std::functio
     if (place && place->positions_apart == step) return place;
   }
   constexpr int most_rounds = 24;
-  std::optional<std::pair<std::int64_t, std::int64_t>> known;
+  std::optional<std::array<std::int64_t, 4>> known;
   for (int round = 0; round < most_rounds && place && place->first_position; ++round) {
     const std::int64_t border = *place->first_position;
+    const std::int64_t end = place->last_position.value_or(border);
+    // Farther than twice the last one and more nothing is sought.
+    const std::int64_t farthest = 4 * std::max<std::int64_t>(end, 16);
     std::int64_t right = -1;
+    std::int64_t beyond = farthest;
     for (const JudgedVector& vector : judge.vectors()) {
-      if (!vector.is_wrong && vector.position < border && counts(vector)) right = std::max(right, vector.position);
+      if (vector.is_wrong || !counts(vector)) continue;
+      if (vector.position < border) right = std::max(right, vector.position);
+      if (vector.position > end) beyond = std::min(beyond, vector.position);
     }
-    if (known == std::pair(right, border)) break;
-    known = {right, border};
+    if (known == std::array{right, border, end, beyond}) break;
+    known = {right, border, end, beyond};
     std::vector<std::int64_t> more{border, border + 1, border + 2, border + 3, border + 5, 2 * border + 1};
     constexpr std::int64_t parts = 8;
-    for (std::int64_t i = 1; i < parts; ++i) more.push_back(right + (border - right) * i / parts);
+    for (std::int64_t i = 1; i < parts; ++i) {
+      more.push_back(right + (border - right) * i / parts);
+      if (!place->last_position) continue;
+      more.push_back(border + (end - border) * i / parts);
+      more.push_back(end + (beyond - end) * i / parts);
+    }
     judge.ask_at(more);
-    const bool is_last = right + 1 == border;
+    const bool is_last = right + 1 == border && (!place->last_position || end + 1 == beyond);
     place = dividing_place(judge.vectors(), counts, judge.step());
     if (is_last) break;
   }
@@ -211,7 +243,7 @@ std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::opt
       return !may_hide(vector, Hidden::at_0) && !vector.is_wrong && counts(vector);
     });
     // Where all are wrong whose other place is not their own, that says where.
-    if (!is_any_right && !is_rounded) return FoundElsewhere{i, known, FoundElsewhere::Where::everywhere};
+    if (!is_any_right) return FoundElsewhere{i, known, FoundElsewhere::Where::everywhere};
     if (auto place = is_rounded ? plain_place(judge, counts) : confirmed_place(judge, counts))
       return FoundElsewhere{i, std::move(place)};
     if (known && !is_rounded) return FoundElsewhere{i, known};
@@ -222,21 +254,45 @@ std::optional<FoundElsewhere> found_elsewhere(VectorJudge& judge, const std::opt
   return first;
 }
 
-// Which vector's right answer each wrong one is; empty where they have none in common.
-std::string words_of_neighbour(const std::vector<JudgedVector>& vectors, bool is_many) {
+// Whether a vector has such a neighbour: what has none is no part of a rule that takes its place.
+bool has_neighbour(const JudgedVector& vector, Neighbour which) {
+  switch (which) {
+    case Neighbour::token_before:
+    case Neighbour::first_token: return vector.token > 0;
+    case Neighbour::token_after: return vector.token + 1 < vector.tokens;
+    case Neighbour::head_before:
+    case Neighbour::first_head: return vector.head > 0;
+    case Neighbour::head_after: return vector.head + 1 < vector.heads;
+    case Neighbour::first_row: return vector.batch > 0;
+  }
+  return true;
+}
+
+// Which vector's right answer each wrong one is, and where, `known` if no place is nearer; empty where they have none
+// in common.
+std::string words_of_neighbour(VectorJudge& judge, const std::optional<WrongPlace>& known) {
   constexpr std::array<std::string_view, neighbours> names{
       "the token before",       "the token after",        "the head before",      "the head after",
       "the token's first head", "the call's first token", "the batch's first row"};
   std::bitset<neighbours> common = std::bitset<neighbours>().set();
   std::int64_t compared = 0;
-  for (const JudgedVector& vector : vectors) {
+  for (const JudgedVector& vector : judge.vectors()) {
     if (!vector.is_compared) continue;
     common &= vector.of_neighbours;
     ++compared;
   }
   if (compared == 0) return {};
   for (std::size_t i = 0; i < neighbours; ++i) {
-    if (common[i]) return fmt::format("{} of {}", is_many ? "come back as those" : "comes back as that", names[i]);
+    if (!common[i]) continue;
+    std::optional<WrongPlace> place = known;
+    if (!place) {
+      place = confirmed_place(judge, [i](const JudgedVector& vector) {
+        return vector.is_wrong || has_neighbour(vector, static_cast<Neighbour>(i));
+      });
+    }
+    if (!place) continue;
+    return fmt::format("{} {} of {}, and the rest is right", place->words,
+                       place->is_many ? "come back as those" : "comes back as that", names[i]);
   }
   return {};
 }
@@ -258,18 +314,30 @@ std::string told_of(const FoundElsewhere& found) {
   return fmt::format("{} {}, and the rest is right", found.place->words, words);
 }
 
-// Whether no vector is right but those of which nothing follows, or nearly all that were asked are wrong, or neither.
+// Whether no vector is right but those of which nothing follows, or nearly all that were asked are wrong, and none of
+// several tells of a call that is right as a whole, or neither.
 enum class Extent { all, nearly_all, some };
 
 Extent extent_of(std::span<const JudgedVector> vectors) {
-  std::int64_t wrong = 0;
-  std::int64_t telling = 0;
+  struct Count {
+    std::int64_t wrong = 0;
+    std::int64_t telling = 0;
+  };
+  Count all;
+  std::map<std::size_t, Count> of_calls;
   for (const JudgedVector& vector : vectors) {
     if (may_hide(vector, Hidden::among_great_values)) continue;
-    ++telling;
-    if (vector.is_wrong) ++wrong;
+    for (Count* count : {&all, &of_calls[vector.call]}) {
+      ++count->telling;
+      if (vector.is_wrong) ++count->wrong;
+    }
   }
-  return wrong == telling ? Extent::all : 20 * wrong > 19 * telling ? Extent::nearly_all : Extent::some;
+  constexpr std::int64_t several = 4;
+  const bool is_a_call_right = std::ranges::any_of(
+      of_calls, [](const auto& of_call) { return of_call.second.wrong == 0 && of_call.second.telling >= several; });
+  return all.wrong == all.telling                                ? Extent::all
+         : 20 * all.wrong > 19 * all.telling && !is_a_call_right ? Extent::nearly_all
+                                                                 : Extent::some;
 }
 
 std::string told_of(const Spec& claim, const std::optional<WrongPlace>& place, Extent extent,
@@ -326,10 +394,8 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
     if (common_text(looked_into_of(judge.vectors()), &JudgedVector::whole, true).empty()) {
       if (const auto elsewhere = found_elsewhere(judge, place))
         return DiagnosedDifference{told_of(*elsewhere), "", DiagnosedStage::position};
-      if (const std::string words = words_of_neighbour(judge.vectors(), place && place->is_many);
-          place && !words.empty())
-        return DiagnosedDifference{fmt::format("{} {}, and the rest is right", place->words, words), "",
-                                   DiagnosedStage::other};
+      if (std::string words = words_of_neighbour(judge, place); !words.empty())
+        return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
       if (const auto reading = reading_of_wrong(subject, claim, judge)) {
         auto of_reading = confirmed_place(
             judge, [&](const JudgedVector& vector) { return vector.is_wrong || reading->differs(vector); });
@@ -344,6 +410,12 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
     if (!place && extent_of(std::span(judge.vectors()).first(usual)) == Extent::some) return std::nullopt;
   }
   const std::vector<const JudgedVector*> looked_into = looked_into_of(judge.vectors());
+  if (extent == Extent::all && common_text(looked_into, &JudgedVector::whole, true).empty()) {
+    if (const auto elsewhere = found_elsewhere(judge, std::nullopt);
+        elsewhere && elsewhere->where == FoundElsewhere::Where::everywhere)
+      return DiagnosedDifference{fmt::format("all tokens {}", taken_places()[elsewhere->number].of_many), "",
+                                 DiagnosedStage::position};
+  }
   if (looked_into.empty()) return std::nullopt;
   std::string words = told_of(claim, place, extent, looked_into);
   if (words.empty()) return std::nullopt;
