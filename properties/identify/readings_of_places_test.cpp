@@ -62,8 +62,7 @@ const std::vector<ToldAtPlace>& told_at_places() {
       {"sinusoidal-last-channel-16384", "accuracy:position=16384,rows=1",
        "every 16384th position from number 0 on: the last channel is wrong, and the rest is right"},
       {"timestep-uneven-schedule-zero", "accuracy:position=0,rows=100,order=26",
-       "calls of 5 and more tokens, in calls whose positions fall, the first two steps not alike, come back as zeros, "
-       "and the rest is right"},
+       "calls whose positions fall, the first two steps not alike come back as zeros, and the rest is right"},
       {"timestep-guidance-by-the-ends", "accuracy:position=0,rows=6,order=21",
        "calls of two halves that each end at the position they begin with come back as zeros, and the rest is right"},
       {"sinusoidal-summed-positions", "accuracy:position=257,rows=4",
