@@ -388,9 +388,15 @@ Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedP
     }
     Call other = alone;
     other.positions = *place;
-    Mixture mixture(
-        wide != nullptr ? *wide->judge : *judge_, other, got,
-        wide != nullptr ? as_wide_as(got, wide->model->ask(*wide->proposing, other)) : proposed(other, got));
+    Tensor right;
+    try {
+      right = wide != nullptr ? as_wide_as(got, wide->model->ask(*wide->proposing, other)) : proposed(other, got);
+    } catch (const SubjectFailure&) {
+      // No position of its format.
+      others.unclaimed.set(i);
+      continue;
+    }
+    Mixture mixture(wide != nullptr ? *wide->judge : *judge_, other, got, std::move(right));
     if (mixture.is_proposal_right() && mixture.are_right(0, got.elements())) others.right.set(i);
   }
   refuted_ |= ~(others.right | others.unclaimed);
