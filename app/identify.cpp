@@ -19,9 +19,9 @@
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
+#include "properties/diagnose/rotations/identify_readings.hpp"
+#include "properties/diagnose/short_audit.hpp"
 #include "properties/identify/identify.hpp"
-#include "properties/identify/identify_readings.hpp"
-#include "properties/identify/short_audit.hpp"
 #include "properties/verdict/bound_text.hpp"
 #include "reports/text.hpp"
 

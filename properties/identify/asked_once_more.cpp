@@ -8,7 +8,7 @@
 
 #include "lib/spec/operation.hpp"
 #include "properties/gen/order.hpp"
-#include "properties/identify/other_lengths.hpp"
+#include "properties/identify/rotations/other_lengths.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {

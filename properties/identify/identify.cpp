@@ -6,16 +6,16 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/asked_once_more.hpp"
+#include "properties/identify/attention/identify_attention.hpp"
+#include "properties/identify/biases/identify_bias.hpp"
+#include "properties/identify/biases/identify_lookups.hpp"
+#include "properties/identify/codes/identify_sinusoidal.hpp"
 #include "properties/identify/counted_session.hpp"
-#include "properties/identify/effective_bits.hpp"
 #include "properties/identify/fitted_answers.hpp"
-#include "properties/identify/identify_attention.hpp"
-#include "properties/identify/identify_axes.hpp"
-#include "properties/identify/identify_bias.hpp"
-#include "properties/identify/identify_lookups.hpp"
-#include "properties/identify/identify_rope.hpp"
-#include "properties/identify/identify_sinusoidal.hpp"
-#include "properties/identify/rounded_values.hpp"
+#include "properties/identify/rotations/effective_bits.hpp"
+#include "properties/identify/rotations/identify_axes.hpp"
+#include "properties/identify/rotations/identify_rope.hpp"
+#include "properties/identify/rotations/rounded_values.hpp"
 
 namespace sextant::identify {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "lib/numeric/index.hpp"
+#include "properties/diagnose/rotations/identify_readings.hpp"
 #include "properties/identify/counted_subject.hpp"
 #include "properties/identify/identify.hpp"
-#include "properties/identify/identify_readings.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"

@@ -10,7 +10,7 @@
 #include "lib/numeric/dtype.hpp"
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/position.hpp"
-#include "properties/identify/measured_turns.hpp"
+#include "properties/identify/rotations/measured_turns.hpp"
 #include "properties/model/ordinary_vectors.hpp"
 #include "properties/survey/row_errors.hpp"
 #include "reference/stages.hpp"

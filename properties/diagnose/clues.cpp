@@ -1,0 +1,23 @@
+#include "properties/diagnose/clues.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace sextant::identify {
+
+const PropertyResult* violated_named(const Clues& clues, std::string_view id) {
+  const auto found = std::ranges::find(clues.violated, id, &PropertyResult::id);
+  return found == clues.violated.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> failing_cases_of(const PropertyResult& result) {
+  std::vector<std::string> tokens;
+  for (const std::optional<Example>& example : {result.simplest, result.worst}) {
+    if (!example || example->shown != Shown::alone) continue;
+    const std::size_t colon = example->token.find(':');
+    if (colon != std::string::npos) tokens.push_back("accuracy" + example->token.substr(colon));
+  }
+  return tokens;
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,160 @@
+// Codes that are others than claimed, each with the sentence that names how: of numbers, lookups, Fourier features and
+// sinusoidal tables.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "lib/spec/of.hpp"
+#include "properties/diagnose/diagnose.hpp"
+#include "properties/identify/exponent_words.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "properties/verdict/diagnosis.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
+
+namespace sextant::identify::identify_diagnose_codes_test {
+namespace {
+
+std::string told_of(const Subject& subject, const std::string& spec) {
+  const auto right = builtin_subject();
+  const auto diagnosis = diagnose(subject, parse_spec(spec), {.proposer = right.get()});
+  return diagnosis ? words_of(*diagnosis) : std::string();
+}
+
+struct OtherCode {
+  std::string mutant;
+  std::string words;
+};
+
+void PrintTo(const OtherCode& row, std::ostream* stream) { *stream << row.mutant; }
+
+const std::vector<OtherCode>& other_codes() {
+  static const std::vector<OtherCode> list{
+      {"integer-clamped", "positions above 1000 are clamped to it"},
+      {"integer-beyond-clamped", "positions above 4095 are clamped to it"},
+      {"binary-beyond-clamped", "positions above 4095 are clamped to it"},
+      {"integer-constant-step",
+       "positions from 1025 on (right up to 1023) are rounded down to multiples of 8, and the rest is right"},
+      {"integer-sine", "codes are sines of positions, sin(p), where the claim has p"},
+      {"learned-float16-late", "positions from 5000 on: the weight is rounded to float16, and the rest is right"},
+      {"learned-clipped", "the weight's values are limited to 65504, float16's greatest"},
+      {"learned-flushed", "the weight's subnormal numbers are taken for 0"},
+      {"learned-without-negative-zero", "the weight's zeros lose their sign: -0 comes back as 0, as where 0 is added"},
+      {"fourier-identity-scaled", "the coordinates in the row are multiplied by pi, as angles are"},
+      {"fourier-identity-of-first-axis", "the first axis' coordinate stands for every axis' own in the row"},
+      {"fourier-last-frequency-twice", "band 9 has the frequency of band 8"},
+      {"fourier-frequencies-of-first-axis",
+       "axes 1, 2 have in each band the frequency of the one before, and in the first that of the last"},
+      {"fourier-exponents-rounded", "exponents are rounded to whole numbers"},
+      {"fourier-weight-clipped", "the weight's values are limited to 1000"},
+      {"fourier-weight-flushed", "the weight's values below 1e-08 are taken for 0"},
+      {"fourier-weight-equal-columns", "columns of the weight like the one before are taken for 0, as padding is"},
+      {"fourier-weight-opposite-columns",
+       "columns of the weight that are the opposite of the one before are taken for 0"},
+      {"fourier-weight-constant-columns", "columns of the weight whose values are all equal are taken for 0"},
+      {"fourier-weight-kept-by-first-value",
+       "answers depend on the calls before, or on the session: the same question has another answer elsewhere"},
+      {"sinusoidal-doubled-exponent", "exponents are doubled, as with base 1e+08, where base 10000 is claimed"},
+      {"sinusoidal-floored-exponent",
+       "each frequency is e^-1 times the one before, where the claim has e^-0.2878: the exponent's coefficient is "
+       "rounded down to a whole number, as // does"},
+      {"sinusoidal-cosine-from-sine", "cosines are computed as sqrt(1 - sin^2): inexact near their zeros"},
+      {"sinusoidal-real-far-fraction",
+       "positions from 4096.007812 on (right up to 4095.992188) are rounded down to whole numbers, and the rest is "
+       "right"},
+      {"timestep-shift-added",
+       "exponents are divided by 34, not by 30: the frequency shift is added to the number of frequencies, not "
+       "subtracted"},
+      {"grid-full-width-exponent", "exponents are halved, as with base 100, where base 10000 is claimed"},
+      {"places-floored-exponent",
+       "each frequency is e^-2 times the one before, where the claim has e^-1.151: the exponent's coefficient is "
+       "rounded down to a whole number, as // does"},
+      {"places-square", "all axes are divided by the last position of axis 0, not each by its own"},
+      {"places-without-epsilon", "epsilon 0 measured, 1e-06 claimed"},
+      {"places-repeated-rest",
+       "what of a row lies beyond the axes' channels, from 30 on, repeats the row's beginning, where the claim has 0"},
+      {"table-of-one-frequency-off", "sines turn 1.001 times as fast as is claimed, and cosines as claimed"},
+  };
+  return list;
+}
+
+class DiagnosedCode : public testing::TestWithParam<OtherCode> {};
+
+TEST_P(DiagnosedCode, IsNamed) {
+  EXPECT_EQ(told_of(*mutants::open(GetParam().mutant), mutants::named(GetParam().mutant).spec), GetParam().words);
+}
+
+std::string name_of_code(const testing::TestParamInfo<OtherCode>& info) {
+  std::string name = info.param.mutant;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, DiagnosedCode, testing::ValuesIn(other_codes()), name_of_code);
+
+// The built-in one, but for the values of its codes.
+FunctionSubject with_values(const std::function<double(double position, double code)>& changed) {
+  return {"other values", [changed](const Spec& spec) -> FunctionSubject::Call {
+            const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+            return [right, changed](std::string_view operation, const Tensors& inputs) {
+              Tensors outputs = right->call(operation, inputs);
+              Tensor& codes = outputs.begin()->second;
+              const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+              const std::int64_t width = codes.shape.back();
+              for (std::int64_t i = 0; i < codes.elements(); ++i)
+                codes.set(i, changed(static_cast<double>(positions[static_cast<std::size_t>(i / width)]), codes.at(i)));
+              return outputs;
+            };
+          }};
+}
+
+TEST(DiagnosedNumber, IsNamedByItsFormula) {
+  const std::string count = R"({"encoding":"integer","dim":2,"max_position":4096})";
+  const std::string part = R"({"encoding":"integer","normalize":true,"max_position":4096})";
+  EXPECT_EQ(told_of(with_values([](double, double code) { return 2 * code - 1; }), part),
+            "codes run from -1 to 1, 2 p / last - 1, where the claim has p / last");
+  EXPECT_EQ(told_of(with_values([](double, double code) { return code + 1; }), count),
+            "positions are counted from 1: position 0 is encoded as 1");
+  EXPECT_EQ(told_of(with_values([](double p, double) { return std::log1p(p); }), count),
+            "codes are logarithms of positions, log(1 + p), where the claim has p");
+  EXPECT_EQ(told_of(with_values([](double, double code) { return code; }), count), "");
+}
+
+TEST(OtherExponents, AreToldOnlyWhereTheySayMoreThanTheBase) {
+  EXPECT_EQ(words_of_exponents({10000, 32}, {10000, 31}, 1), "");
+  EXPECT_EQ(words_of_exponents({500, 32}, {10000, 32}, 0), "");
+  // The square of the claimed base is the usual one.
+  EXPECT_EQ(words_of_exponents({100, 32}, {10000, 32}, 0), "");
+  EXPECT_EQ(words_of_exponents({10000, 32}, {20000, 32}, 0), "");
+  EXPECT_EQ(words_of_exponents({10000, 32}, {100, 32}, 0),
+            "exponents are halved, as with base 100, where base 10000 is claimed");
+}
+
+// Of a claim whose exponents are whole, rounding them changes nothing.
+TEST(OtherBands, AreNoRoundedExponentsOfWholeOnes) {
+  const std::string nerf = R"({"encoding":"fourier","axes":2,"bands":6,"identity":"first",)"
+                           R"("position_dtype":"float32","position_step":0.0009765625,"max_position":4})";
+  const FunctionSubject subject("other coordinates", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right](std::string_view operation, const Tensors& inputs) {
+      Tensors outputs = right->call(operation, inputs);
+      Tensor& codes = outputs.begin()->second;
+      const std::int64_t width = codes.shape.back();
+      for (std::int64_t i = 0; i < codes.elements(); i += width) {
+        for (const std::int64_t channel : {0, 1}) codes.set(i + channel, -codes.at(i + channel));
+      }
+      return outputs;
+    };
+  });
+  EXPECT_EQ(told_of(subject, nerf), "the coordinates in the row have the other sign");
+}
+
+}  // namespace
+}  // namespace sextant::identify::identify_diagnose_codes_test

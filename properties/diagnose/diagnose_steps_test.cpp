@@ -1,0 +1,231 @@
+// What is said of attention that is right but in some calls alone: in steps, long calls, some rows, or some paddings.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/spec/of.hpp"
+#include "properties/diagnose/diagnose.hpp"
+#include "properties/identify/identify.hpp"
+#include "properties/verdict/diagnosis.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
+
+namespace sextant::identify::identify_diagnose_steps_test {
+namespace {
+
+// What a right implementation is asked in place of each call, and under which claim.
+struct Asked {
+  Spec spec;
+  Tensors inputs;
+
+  bool is_step() const { return inputs.contains("query_positions"); }
+  std::int64_t keys() const { return inputs.at("k").shape[2]; }
+  std::int64_t queries() const { return inputs.at("q").shape[2]; }
+  std::int64_t rows() const { return inputs.at("q").shape[0]; }
+  Attention& attention() { return *held<Attention>(spec); }
+  std::int64_t end(std::int64_t row) const {
+    return inputs.contains("ends") ? inputs.at("ends").integers()[static_cast<std::size_t>(row)] : keys();
+  }
+
+  using Number = std::function<std::int64_t(std::int64_t row, std::int64_t at, std::int64_t own)>;
+  void change(const char* name, const Number& number) {
+    Tensor& given = inputs.at(name);
+    std::vector<std::int64_t> all = given.integers();
+    const std::int64_t width = given.elements() / rows();
+    for (std::int64_t i = 0; i < std::ssize(all); ++i) {
+      std::int64_t& one = all[static_cast<std::size_t>(i)];
+      one = number(i / width, i % width, one);
+    }
+    given = Tensor::of_integers(given.shape, all);
+  }
+  void change(const char* name, const std::function<double(double)>& value) {
+    Tensor& given = inputs.at(name);
+    for (std::int64_t i = 0; i < given.elements(); ++i) given.set(i, value(given.at(i)));
+  }
+};
+
+using Change = std::function<void(Asked&)>;
+
+FunctionSubject changed(const Change& change) {
+  return FunctionSubject("one defect", [change](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Subject> builtin = builtin_subject();
+    return [change, spec, builtin](std::string_view operation, const Tensors& inputs) {
+      Asked asked{spec, inputs};
+      change(asked);
+      return builtin->open(asked.spec)->call(operation, asked.inputs);
+    };
+  });
+}
+
+std::string said(const Change& change, const std::string& claim) {
+  const FunctionSubject subject = changed(change);
+  const auto diagnosis = diagnose(subject, parse_spec(claim));
+  if (!diagnosis) return "nothing";
+  // What is so of some calls is no other claim.
+  return words_of(*diagnosis) + (diagnosis->spec_json.empty() ? "" : " | " + diagnosis->spec_json);
+}
+
+std::string claim_of(const std::string& rest) {
+  return R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true,"max_position":4000)" +
+         rest + "}";
+}
+const std::string plain = claim_of("");
+const std::string rope = claim_of(R"(,"position":{"encoding":"rope","head_dim":16})");
+const std::string cached = claim_of(R"(,"position":{"encoding":"rope","head_dim":16},"cached_keys":"rotated")");
+const std::string alibi = claim_of(R"(,"position":{"encoding":"alibi","num_heads":4})");
+const std::string capped = claim_of(R"(,"logit_softcap":5,"sinks":true)");
+const std::string scaled = claim_of(R"(,"query_scale":{"amount":0.1,"period":600,"offset":1})");
+std::string window_of(int width) { return claim_of(fmt::format(R"(,"window":{})", width)); }
+
+TEST(DiagnosedSteps, SayNothingOfARightOne) {
+  for (const std::string& claim : {plain, rope, cached, alibi, capped, scaled, window_of(8), window_of(16)})
+    EXPECT_EQ(said([](Asked&) {}, claim), "nothing") << claim;
+}
+
+TEST(DiagnosedSteps, LeaveARuleOut) {
+  const Change no_window = [](Asked& asked) {
+    if (asked.is_step()) asked.attention().window.reset();
+  };
+  EXPECT_EQ(said(no_window, window_of(8)), "window none measured, 8 claimed, in steps alone");
+  EXPECT_EQ(said(no_window, window_of(16)),
+            "window none measured, 16 claimed, in steps over more keys than the window has");
+  const Change no_scale = [](Asked& asked) {
+    if (asked.is_step()) asked.attention().query_scale.reset();
+  };
+  EXPECT_EQ(said(no_scale, scaled), "queries are not scaled by their positions, in steps alone");
+  const Change no_cap = [](Asked& asked) {
+    if (asked.is_step() && asked.queries() == 1) asked.attention().logit_softcap.reset();
+  };
+  EXPECT_EQ(said(no_cap, capped), "no logit_softcap measured, 5 claimed, in steps of one query alone");
+}
+
+TEST(DiagnosedSteps, LeaveAWindowOutOfLongCalls) {
+  const Change change = [](Asked& asked) {
+    if (asked.keys() > 32) asked.attention().window.reset();
+  };
+  EXPECT_EQ(said(change, window_of(8)),
+            "window none measured, 8 claimed, in calls of 165 tokens and not in those of 12");
+  const Identification found = identify(changed(change), parse_spec(window_of(8)));
+  EXPECT_FALSE(found.spec);
+  EXPECT_EQ(found.confidence, Confidence::none);
+}
+
+TEST(DiagnosedSteps, TurnOwnKeysOtherwise) {
+  const auto of_own = [](const Asked::Number& number) {
+    return [number](Asked& asked) {
+      if (!asked.is_step()) return;
+      asked.change("positions", [&](std::int64_t row, std::int64_t key, std::int64_t own) {
+        const std::int64_t first = asked.end(row) - asked.queries();
+        return key < first ? own : number(row, key - first, own);
+      });
+    };
+  };
+  const Change unturned = of_own([](std::int64_t, std::int64_t, std::int64_t) { return 0; });
+  for (const std::string& claim : {rope, cached})
+    EXPECT_EQ(said(unturned, claim), "in a step its own keys are not turned by their positions") << claim;
+  const Change first_alone = of_own([](std::int64_t, std::int64_t at, std::int64_t own) { return at == 0 ? own : 0; });
+  EXPECT_EQ(said(first_alone, cached), "of a step's own keys the first alone is turned by its position");
+}
+
+TEST(DiagnosedSteps, CountFromTheFirstKey) {
+  const Change keys = [](Asked& asked) {
+    const std::vector<std::int64_t> given = asked.inputs.at("positions").integers();
+    if (!asked.is_step()) {
+      if (asked.inputs.contains("starts") || asked.inputs.contains("ends")) return;
+      asked.inputs.insert_or_assign("query_positions", asked.inputs.at("positions"));
+    }
+    asked.change("positions", [&](std::int64_t row, std::int64_t, std::int64_t own) {
+      return own - given[static_cast<std::size_t>(row * asked.keys())];
+    });
+  };
+  EXPECT_EQ(said(keys, rope),
+            "keys are turned by positions that count from the first key of their row's call, and queries by their own");
+  const Change queries = [](Asked& asked) {
+    if (!asked.is_step()) return;
+    const std::vector<std::int64_t> given = asked.inputs.at("positions").integers();
+    asked.change("query_positions", [&](std::int64_t row, std::int64_t query, std::int64_t) {
+      return given[static_cast<std::size_t>(row * asked.keys())] + query;
+    });
+  };
+  for (const std::string& claim : {rope, cached})
+    EXPECT_EQ(said(queries, claim), "queries of a step are counted on from the first key's position") << claim;
+}
+
+TEST(DiagnosedSteps, HaveOtherSinksAndOperands) {
+  EXPECT_EQ(
+      said([](Asked& asked) { asked.change("sinks", [](double sink) { return 5 * std::tanh(sink / 5); }); }, capped),
+      "sinks go through the softcap too, as products of queries and keys do");
+  EXPECT_EQ(said([](Asked& asked) { asked.change("sinks", [](double sink) { return std::max(sink, 0.0); }); }, capped),
+            "sinks below 0 count as 0");
+  EXPECT_EQ(said([](Asked& asked) { asked.change("v", [](double v) { return round_to(Dtype::float16, v); }); }, plain),
+            "values are rounded to float16");
+}
+
+TEST(DiagnosedSteps, ScaleQueriesByAnotherAmount) {
+  const Change twice = [](Asked& asked) {
+    if (asked.attention().query_scale) asked.attention().query_scale->amount *= 2;
+  };
+  const std::string told = said(twice, claim_of(R"(,"query_scale":{"amount":0.1,"period":600,"offset":1})"));
+  EXPECT_EQ(told.find("claims query_scale (amount 0.1, period 600, offset 1), computes query_scale (amount 0.2, period "
+                      "600, offset 1)"),
+            0U)
+      << told;
+}
+
+TEST(DiagnosedSteps, ScaleQueriesByTheirRowsGreatestPosition) {
+  // Of queries alone: keys are not turned.
+  const Change greatest = [](Asked& asked) {
+    const char* name = asked.is_step() ? "query_positions" : "positions";
+    const std::vector<std::int64_t> all = asked.inputs.at(name).integers();
+    const std::int64_t width = asked.inputs.at(name).elements() / asked.rows();
+    asked.change(name, [&](std::int64_t row, std::int64_t, std::int64_t) {
+      return *std::max_element(all.begin() + row * width, all.begin() + (row + 1) * width);
+    });
+  };
+  EXPECT_EQ(said(greatest, scaled), "all queries of a row have the scale of its greatest position");
+}
+
+// A call shows an index for a position where it is longer than a period, however long that is.
+TEST(DiagnosedSteps, ScaleQueriesByTheirIndex) {
+  for (const int period : {16, 600}) {
+    const Spec claim =
+        parse_spec(claim_of(fmt::format(R"(,"query_scale":{{"amount":0.1,"period":{},"offset":1}})", period)));
+    const Change by_index = [](Asked& asked) {
+      const auto index = [&](std::int64_t row, std::int64_t query, std::int64_t) {
+        return asked.is_step() ? asked.end(row) - asked.queries() + query : query;
+      };
+      asked.change(asked.is_step() ? "query_positions" : "positions", index);
+    };
+    EXPECT_EQ(said(by_index, to_json(claim)),
+              "a query's index in its sequence is taken for its position in queries' scales")
+        << period;
+  }
+}
+
+TEST(DiagnosedSteps, TakeTheFirstRowsPadding) {
+  const Change ends = [](Asked& asked) {
+    if (!asked.inputs.contains("ends")) return;
+    const std::int64_t first = asked.end(0);
+    asked.change("ends", [first](std::int64_t, std::int64_t, std::int64_t) { return first; });
+  };
+  EXPECT_EQ(said(ends, plain), "every batch row ends where the first does, before its padding on the right");
+  const Change starts = [](Asked& asked) {
+    if (asked.inputs.contains("starts"))
+      asked.change("starts", [](std::int64_t, std::int64_t, std::int64_t own) { return own >= 2 ? 0 : own; });
+  };
+  EXPECT_EQ(said(starts, plain),
+            "keys of padding on the left are seen, where a row has 4 tokens of padding on the left, and not where it "
+            "has 1");
+}
+
+}  // namespace
+}  // namespace sextant::identify::identify_diagnose_steps_test

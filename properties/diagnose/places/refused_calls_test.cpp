@@ -1,0 +1,61 @@
+#include "properties/diagnose/places/refused_calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "properties/diagnose/diagnose.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
+
+namespace sextant::identify::refused_calls_test {
+namespace {
+
+std::string said(const Subject& subject, const Spec& claim) {
+  const auto difference = refused_calls(subject, claim);
+  return difference ? difference->words : "";
+}
+
+TEST(RefusedCalls, AreToldByTheFirstPosition) {
+  for (const char* name : {"rope-beyond-refused", "sinusoidal-beyond-refused"}) {
+    const Spec claim = parse_spec(mutants::named(name).spec);
+    const auto subject = mutants::open(name);
+    const char* words = "positions from 4096, the first untrained one, on are refused: position out of range";
+    EXPECT_EQ(said(*subject, claim), words);
+    const auto diagnosis = diagnose(*subject, claim);
+    ASSERT_TRUE(diagnosis);
+    EXPECT_EQ(words_of(*diagnosis), words);
+  }
+}
+
+FunctionSubject refusing(bool (*is_refused)(const Tensor& x)) {
+  return {"refusing", [is_refused](const Spec& spec) -> FunctionSubject::Call {
+            const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+            return [right, is_refused](std::string_view operation, const Tensors& inputs) {
+              if (is_refused(inputs.at("x"))) throw SubjectFailure(FailureKind::error, "no");
+              return right->call(operation, inputs);
+            };
+          }};
+}
+
+TEST(RefusedCalls, AreToldByTheirExtents) {
+  const Spec claim = parse_spec(R"({"encoding":"rope","head_dim":16})");
+  EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[1] > 128; }), claim),
+            "calls of 129 and more tokens are refused: no");
+  EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[2] > 32; }), claim),
+            "calls of 33 and more heads are refused: no");
+  EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[0] > 1; }), claim),
+            "calls of 2 and more batch rows are refused: no");
+}
+
+TEST(RefusedCalls, AreNotToldWhereNoBorderPartsThem) {
+  const Spec claim = parse_spec(R"({"encoding":"rope","head_dim":16})");
+  EXPECT_EQ(said(*builtin_subject(), claim), "");
+  EXPECT_EQ(said(refusing([](const Tensor&) { return true; }), claim), "");
+  EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[1] % 2 == 0; }), claim), "");
+}
+
+}  // namespace
+}  // namespace sextant::identify::refused_calls_test

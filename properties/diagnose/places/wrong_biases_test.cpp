@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "properties/diagnose/diagnose.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "subjects/builtin.hpp"
+
+// What wrong biases are, and where, where calls of many shapes tell.
+
+namespace sextant::identify::identify_wrong_biases_test {
+namespace {
+
+std::string said(const std::string& name) {
+  const auto diagnosis = diagnose(*mutants::open(name), parse_spec(mutants::named(name).spec));
+  return diagnosis ? words_of(*diagnosis) : std::string();
+}
+
+TEST(WrongBiases, AreToldByKeysQueriesAndHeads) {
+  EXPECT_EQ(said("alibi-keys-from-64"), "biases of keys from number 64 on are 0, and the rest is right");
+  EXPECT_EQ(said("t5-keys-from-64"), "biases of keys from number 64 on are 0, and the rest is right");
+  EXPECT_EQ(said("t5-heads-from-16"), "biases of heads from 16 on are those of the head before, and the rest is right");
+  EXPECT_EQ(said("t5-query-block"),
+            "biases of queries from number 32 on are those of the query before, and the rest is right");
+}
+
+TEST(WrongBiases, AreToldByTheSizeOfCalls) {
+  EXPECT_EQ(said("t5-last-head-of-odd"),
+            "biases of the last head are those of the head before, in calls of an odd number of heads, and the rest is "
+            "right");
+  EXPECT_EQ(said("alibi-one-query-long"),
+            "biases are those of key - query one less, in calls of one query and of 65 and more keys, and the rest is "
+            "right");
+  EXPECT_EQ(said("t5-one-query-long"), said("alibi-one-query-long"));
+  EXPECT_EQ(said("t5-keys-tail-of-4"),
+            "biases of keys after the last whole block of 4 are 0, in calls of 9 and more keys, and the rest is right");
+  EXPECT_EQ(said("t5-queries-as-keys"),
+            "biases are those of keys at the queries' positions, in calls of 16 and more queries and of as many "
+            "queries as keys, and the rest is right");
+}
+
+TEST(WrongBiases, AreToldByPositionsThatAreTakenForOthers) {
+  EXPECT_EQ(
+      said("alibi-one-gap"),
+      "biases are those of keys that follow each other one by one from the first on, in calls of 16 and more keys "
+      "and whose keys rise and whose first two keys are neighbours, and the rest is right");
+  EXPECT_EQ(said("alibi-beyond-clamped"), "biases are those of positions clamped to 4095");
+  EXPECT_EQ(said("t5-beyond-clamped"), "biases are those of positions clamped to 4095");
+  EXPECT_EQ(said("alibi-far-ahead"), "biases are those of key - query = 10000 where it is more");
+}
+
+TEST(WrongBiases, AreToldByChangedWeights) {
+  EXPECT_EQ(said("t5-weights-clipped"), "weights beyond 65504 are clipped to it");
+}
+
+TEST(WrongBiases, OfWindowsAreToldByCalls) {
+  EXPECT_EQ(said("window-whole-zero"),
+            "biases are 0, in calls of as many tokens as the window has, and the rest is right");
+  EXPECT_EQ(said("window-whole-shifted-zero"),
+            "biases are 0, in calls of as many tokens as the window has and whose first key is a later token than the "
+            "last, and the rest is right");
+  EXPECT_EQ(said("window-without-class-token-zero"),
+            "biases are 0, in calls of one token less than the window has, and the rest is right");
+  EXPECT_EQ(said("window-of-its-height"), "the window is taken for a square of its height");
+}
+
+TEST(WrongBiases, OfSlopesAreToldByTheirFormula) {
+  EXPECT_EQ(said("alibi-local-heads"),
+            "slopes are those of 4 heads, 2 times over, as on each of 2 ranks that count their own heads alone");
+  EXPECT_EQ(said("alibi-slopes-rounded-twice"), "slopes are rounded to float16 before bfloat16");
+  EXPECT_EQ(said("alibi-slopes-toward-zero"), "slopes are cut off to bfloat16, not rounded");
+  EXPECT_EQ(said("alibi-first-slope-rounded"),
+            "slopes are powers of the first one's bfloat16, where the claim rounds each by itself");
+  EXPECT_EQ(said("alibi-head-100"), "head 100 has the slope of head 99");
+  EXPECT_EQ(said("alibi-heads-from-64"), "heads from 64 on have the slopes of the first ones");
+}
+
+TEST(WrongBiases, OfStepsAreToldByWhereQueriesStand) {
+  EXPECT_EQ(said("decode-chunk-at-once"),
+            "queries of a step stand further on by the queries that come after them: where the last does, of "
+            "consecutive ones");
+  EXPECT_EQ(said("decode-alibi-from-top"), "distances of a step count from the first key, either way");
+  EXPECT_EQ(said("decode-alibi-from-top-bfloat16"), said("decode-alibi-from-top"));
+  EXPECT_EQ(said("decode-unused-end"),
+            "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
+            "each other");
+  EXPECT_EQ(said("cache-page-tail"), "of 165 tokens the last query alone does not see keys 160 to 164");
+}
+
+}  // namespace
+}  // namespace sextant::identify::identify_wrong_biases_test

@@ -1,0 +1,332 @@
+#include "properties/diagnose/rotations/other_formulas.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "lib/numeric/dtype.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/identify/rotations/other_lengths.hpp"
+#include "reference/rope_scaling.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// What a pair is turned by, each times whatever multiplies it.
+struct Turning {
+  double cos;
+  double sin;
+};
+
+// Of the claim's own rule at one length.
+struct ClaimedTurnings {
+  std::vector<double> radians;
+  double factor = 1;
+};
+
+ClaimedTurnings turnings_of(const Rope& rope, std::int64_t length) {
+  reference::RopeFrequencies truth(rope);
+  ClaimedTurnings own;
+  for (std::int64_t pair = 0; pair < pairs(rope); ++pair)
+    own.radians.push_back(truth.radians(pair, length, reference::first_precision).upper());
+  own.factor = truth.attention_factor(length, reference::first_precision).upper();
+  return own;
+}
+
+class OtherFormulas {
+ public:
+  OtherFormulas(const Spec& claim, const Rope& rope) : claim_(claim), rope_(rope) {}
+
+  std::vector<VectorReading> made() && {
+    add_exponents();
+    add_exchanged();
+    add_cosines();
+    add_members();
+    add_channels();
+    return std::move(list_);
+  }
+
+ private:
+  void add(std::string words, DiagnosedStage stage,
+           std::function<std::optional<TakenVector>(const VectorInCall& vector, TakenVector taken)> change) {
+    list_.push_back({std::move(words), stage, [claim = claim_, change = std::move(change)](const VectorInCall& vector) {
+                       return change(vector, as_claimed(claim, vector));
+                     }});
+  }
+
+  // Another rope, whatever the length.
+  void add_rope(std::string words, const std::function<void(Rope& rope)>& change) {
+    list_.push_back(
+        {std::move(words), DiagnosedStage::frequency, [other = with_rope(claim_, change)](const VectorInCall& vector) {
+           return std::optional(as_claimed(other, vector));
+         }});
+  }
+
+  void add_exponents() {
+    add_rope(fmt::format("exponents are halved: pair i has base^(-i / n), where the claim has base^(-2i / n), as with "
+                         "base {:.6g}",
+                         std::sqrt(rope_.rope_theta)),
+             [](Rope& rope) { rope.rope_theta = std::sqrt(rope.rope_theta); });
+    add_rope(
+        fmt::format("exponents are doubled: pair i has base^(-4i / n), where the claim has base^(-2i / n), as with "
+                    "base {:.6g}",
+                    rope_.rope_theta * rope_.rope_theta),
+        [](Rope& rope) { rope.rope_theta *= rope.rope_theta; });
+  }
+
+  void add_exchanged() {
+    if (std::get_if<LongropeScaling>(&rope_.rope_scaling) != nullptr) {
+      add_rope("longrope's two lists change places: short calls have long_factor, long ones short_factor",
+               [](Rope& rope) {
+                 auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
+                 std::swap(longrope.short_factor, longrope.long_factor);
+               });
+      add_rope("longrope's factors multiply frequencies, where the claim divides by them", [](Rope& rope) {
+        auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
+        for (auto* factors : {&longrope.short_factor, &longrope.long_factor}) {
+          for (double& factor : *factors) factor = 1 / factor;
+        }
+      });
+    }
+    if (const auto* llama3 = std::get_if<Llama3Scaling>(&rope_.rope_scaling)) add_llama3(*llama3);
+    if (std::get_if<YarnScaling>(&rope_.rope_scaling) != nullptr) add_yarn();
+  }
+
+  // Frequencies that no spec says, made of the unscaled ones.
+  void add_frequencies(std::string words, std::function<double(double unscaled, double claimed)> other) {
+    add_turning(std::move(words), DiagnosedStage::frequency,
+                [rope = rope_, other = std::move(other)](std::int64_t pair, double position, double radians,
+                                                         double factor) -> std::optional<Turning> {
+                  const double exponent = 2 * static_cast<double>(pair) / static_cast<double>(rotary_width(rope));
+                  const double angle = other(std::pow(rope.rope_theta, -exponent), radians) * position;
+                  return Turning{factor * std::cos(angle), factor * std::sin(angle)};
+                });
+  }
+
+  void add_llama3(const Llama3Scaling& rule) {
+    const auto l = static_cast<double>(rule.original_max_position_embeddings);
+    // As released code does with the two factors in each other's place, where it asks for slow pairs first.
+    add_frequencies("llama3's middle band is scaled as slow pairs are, as where its two factors change places",
+                    [rule, l](double w, double) {
+                      return 2 * std::numbers::pi / w > l / rule.high_freq_factor ? w / rule.factor : w;
+                    });
+    // What the blend of one has more than w / s the other has less than w: with t and 1 - t exchanged everywhere.
+    add_frequencies(
+        "llama3's ramp is inverted: fast pairs are scaled and slow ones are not, as where its two factors change "
+        "places",
+        [rule](double w, double claimed) { return w + w / rule.factor - claimed; });
+    add_frequencies("wavelengths are taken without 2 pi: 1 over the frequency", [rule, l](double w, double) {
+      const double wavelength = 1 / w;
+      if (wavelength < l / rule.high_freq_factor) return w;
+      if (wavelength > l / rule.low_freq_factor) return w / rule.factor;
+      const double smooth = (l / wavelength - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor);
+      return (1 - smooth) * w / rule.factor + smooth * w;
+    });
+  }
+
+  // w t + (w / s)(1 - t) for t and 1 - t exchanged: what one has more than w / s the other has less than w.
+  void add_yarn() {
+    const double s = std::get<YarnScaling>(rope_.rope_scaling).factor;
+    add_frequencies("yarn's ramp is inverted: fast pairs are slowed, and slow ones are not",
+                    [s](double w, double claimed) { return w + w / s - claimed; });
+    add_frequencies("yarn's ramp is left out: every frequency is divided by the factor, as linear scaling does",
+                    [s](double w, double) { return w / s; });
+  }
+
+  // Cosines and sines that are others than the claim's, in double, whose own errors are far below a bound of float32.
+  void add_turning(
+      std::string words, DiagnosedStage stage,
+      std::function<std::optional<Turning>(std::int64_t pair, double position, double radians, double factor)> other) {
+    if (claim_.dtype != Dtype::float32) return;
+    add(std::move(words), stage,
+        [other = std::move(other)](const VectorInCall& vector, TakenVector taken) -> std::optional<TakenVector> {
+          const Rope& rope = *rope_of(taken.spec);
+          const ClaimedTurnings own = turnings_of(rope, vector.call_length());
+          const std::vector<double> x = vector.values(vector.number());
+          const double sense = rope.direction == Direction::clockwise ? -1 : 1;
+          const double position = static_cast<double>(taken.place.front()) * rope.positions.step;
+          taken.plus.assign(x.size(), 0);
+          for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+            const double radians = own.radians[static_cast<std::size_t>(pair)] / rope.positions.step;
+            const auto by = other(pair, position, radians, own.factor);
+            if (!by) return std::nullopt;
+            const double cos = own.factor * std::cos(radians * position) - by->cos;
+            const double sin = sense * (own.factor * std::sin(radians * position) - by->sin);
+            const Channels from = channels_of_pair(rope, rope.pairing, pair);
+            const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+            const double a = x[static_cast<std::size_t>(from.first)];
+            const double b = x[static_cast<std::size_t>(from.second)];
+            taken.plus[static_cast<std::size_t>(to.first)] = a * cos - b * sin;
+            taken.plus[static_cast<std::size_t>(to.second)] = a * sin + b * cos;
+          }
+          return taken;
+        });
+  }
+
+  void add_cosines() {
+    const auto other_than_1 = [](double factor, Turning turning) {
+      return factor == 1 ? std::nullopt : std::optional(turning);
+    };
+    add_turning("cosines alone are multiplied by the attention factor, and sines are not", DiagnosedStage::table,
+                [=](std::int64_t, double position, double radians, double factor) {
+                  return other_than_1(factor, {factor * std::cos(radians * position), std::sin(radians * position)});
+                });
+    add_turning("sines alone are multiplied by the attention factor, and cosines are not", DiagnosedStage::table,
+                [=](std::int64_t, double position, double radians, double factor) {
+                  return other_than_1(factor, {std::cos(radians * position), factor * std::sin(radians * position)});
+                });
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      // Nothing of what lies so near to the middle of two numbers that an angle of float32 may decide.
+      const auto rounded = [dtype](double value, double angle) -> std::optional<double> {
+        const double off = 0x1p-22 * (1 + std::fabs(angle));
+        const double below = round_to(dtype, value - off);
+        return below == round_to(dtype, value + off) ? std::optional(below) : std::nullopt;
+      };
+      const std::string format(name_of(dtype));
+      add_turning(fmt::format("cosines alone are rounded to {}, and sines are not", format), DiagnosedStage::table,
+                  [rounded](std::int64_t, double position, double radians, double factor) -> std::optional<Turning> {
+                    const double angle = radians * position;
+                    const auto cos = rounded(factor * std::cos(angle), angle);
+                    if (!cos) return std::nullopt;
+                    return Turning{*cos, factor * std::sin(angle)};
+                  });
+      add_turning(fmt::format("sines alone are rounded to {}, and cosines are not", format), DiagnosedStage::table,
+                  [rounded](std::int64_t, double position, double radians, double factor) -> std::optional<Turning> {
+                    const double angle = radians * position;
+                    const auto sin = rounded(factor * std::sin(angle), angle);
+                    if (!sin) return std::nullopt;
+                    return Turning{factor * std::cos(angle), *sin};
+                  });
+    }
+  }
+
+  // (a, b) is turned to (ca - sb, sa + cb). What each member of the right result has more than this formula's.
+  struct Members {
+    double first;
+    double second;
+  };
+  void add_differences(std::string words,
+                       std::function<Members(double a, double b, double cos, double sin)> right_less_other) {
+    if (claim_.dtype != Dtype::float32) return;
+    add(std::move(words), DiagnosedStage::rotation,
+        [less = std::move(right_less_other)](const VectorInCall& vector, TakenVector taken) {
+          const Rope& rope = *rope_of(taken.spec);
+          const ClaimedTurnings own = turnings_of(rope, vector.call_length());
+          const std::vector<double> x = vector.values(vector.number());
+          const double sense = rope.direction == Direction::clockwise ? -1 : 1;
+          const double position = static_cast<double>(taken.place.front());
+          taken.plus.assign(x.size(), 0);
+          for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+            const double angle = own.radians[static_cast<std::size_t>(pair)] * position;
+            const Channels from = channels_of_pair(rope, rope.pairing, pair);
+            const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+            const Members members =
+                less(x[static_cast<std::size_t>(from.first)], x[static_cast<std::size_t>(from.second)],
+                     own.factor * std::cos(angle), sense * own.factor * std::sin(angle));
+            taken.plus[static_cast<std::size_t>(to.first)] = members.first;
+            taken.plus[static_cast<std::size_t>(to.second)] = members.second;
+          }
+          return std::optional(std::move(taken));
+        });
+  }
+
+  void add_members() {
+    add_differences(
+        "the first member of a pair is overwritten before the second has read it: the second is made of the first's "
+        "result",
+        [](double a, double b, double cos, double sin) {
+          return Members{0, (a - (a * cos - b * sin)) * sin};
+        });
+    add_differences(
+        "the second member of a pair is overwritten before the first has read it: the first is made of the second's "
+        "result",
+        [](double a, double b, double cos, double sin) {
+          return Members{((a * sin + b * cos) - b) * sin, 0};
+        });
+    add_differences("what is multiplied by the sine is the member itself, not its partner: (a, -b) for (-b, a)",
+                    [](double a, double b, double, double sin) {
+                      return Members{-(a + b) * sin, (a + b) * sin};
+                    });
+  }
+
+  void add_channels() {
+    add("pairs are scaled to length 1", DiagnosedStage::rotation, [](const VectorInCall& vector, TakenVector taken) {
+      const Rope& rope = *rope_of(taken.spec);
+      const std::vector<double> x = vector.values(vector.number());
+      taken.times.assign(x.size(), 1);
+      for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+        const Channels from = channels_of_pair(rope, rope.pairing, pair);
+        const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+        const double length =
+            std::hypot(x[static_cast<std::size_t>(from.first)], x[static_cast<std::size_t>(from.second)]);
+        for (const std::int64_t channel : {to.first, to.second})
+          taken.times[static_cast<std::size_t>(channel)] = length;
+      }
+      return std::optional(std::move(taken));
+    });
+    const std::int64_t rest = rope_.head_dim - rope_.rotary_dim;
+    if (rest == 0 || rope_.rotary_layout == RotaryLayout::spread) return;
+    const bool is_prefix = rope_.rotary_layout == RotaryLayout::prefix;
+    add(is_prefix ? "the channels that do not turn are written before those that do, where they came behind them"
+                  : "the channels that turn are written before those that do not, where they came behind them",
+        DiagnosedStage::rotation,
+        [moved = is_prefix ? rest : rope_.rotary_dim](const VectorInCall&, TakenVector taken) {
+          const std::int64_t width = rope_of(taken.spec)->head_dim;
+          for (std::int64_t channel = 0; channel < width; ++channel) taken.written.push_back((channel + moved) % width);
+          return std::optional(std::move(taken));
+        });
+    if (is_prefix) return;
+    add("the channels that turn are read from the head's first ones, and written to its last", DiagnosedStage::rotation,
+        [rest](const VectorInCall& vector, TakenVector taken) {
+          const std::vector<double> x = vector.values(vector.number());
+          taken.given = x;
+          for (std::size_t i = static_cast<std::size_t>(rest); i < x.size(); ++i)
+            taken.given[i] = x[i - static_cast<std::size_t>(rest)];
+          return std::optional(std::move(taken));
+        });
+  }
+
+  Spec claim_;
+  Rope rope_;
+  std::vector<VectorReading> list_;
+};
+
+}  // namespace
+
+std::optional<VectorReading> limited_results(const Spec& claim, double limit) {
+  if (held<Rope>(claim) == nullptr || claim.dtype != Dtype::float32) return std::nullopt;
+  return VectorReading{
+      fmt::format("results are limited to {:.9g}: what is beyond it is {:.9g} or -{:.9g}", limit, limit, limit),
+      DiagnosedStage::rotation, [claim, limit](const VectorInCall& vector) {
+        TakenVector taken = as_claimed(claim, vector);
+        const Rope& rope = *rope_of(taken.spec);
+        const ClaimedTurnings own = turnings_of(rope, vector.call_length());
+        const std::vector<double> x = vector.values(vector.number());
+        const double sense = rope.direction == Direction::clockwise ? -1 : 1;
+        taken.plus.assign(x.size(), 0);
+        for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+          const double angle = own.radians[static_cast<std::size_t>(pair)] * static_cast<double>(taken.place.front());
+          const double cos = own.factor * std::cos(angle);
+          const double sin = sense * own.factor * std::sin(angle);
+          const Channels from = channels_of_pair(rope, rope.pairing, pair);
+          const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+          const double a = x[static_cast<std::size_t>(from.first)];
+          const double b = x[static_cast<std::size_t>(from.second)];
+          const auto beyond = [&](double right) { return right - std::clamp(right, -limit, limit); };
+          taken.plus[static_cast<std::size_t>(to.first)] = beyond(a * cos - b * sin);
+          taken.plus[static_cast<std::size_t>(to.second)] = beyond(a * sin + b * cos);
+        }
+        return std::optional(std::move(taken));
+      }};
+}
+
+std::vector<VectorReading> other_formulas(const Spec& claim) {
+  const auto* rope = held<Rope>(claim);
+  if (rope == nullptr || pairs(*rope) == 0) return {};
+  return OtherFormulas(claim, *rope).made();
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,223 @@
+// Ropes by another formula than the claimed one, by what each vector is taken for.
+
+#include "properties/diagnose/rotations/other_formulas.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/diagnose/rotations/other_rotations.hpp"
+#include "subjects/function.hpp"
+
+namespace sextant::identify::identify_other_formulas_test {
+namespace {
+
+constexpr std::int64_t half = 16;
+constexpr std::int64_t width = 2 * half;
+
+double unscaled(std::int64_t pair, double base = 10000) { return std::pow(base, -static_cast<double>(pair) / half); }
+
+// A rope of 32 channels, pairing half, in double but for what is given.
+struct Formula {
+  /// Of calls of this length.
+  std::function<double(std::int64_t pair, std::int64_t length)> frequency = [](std::int64_t pair, std::int64_t) {
+    return unscaled(pair);
+  };
+  std::function<double(std::int64_t)> position = [](std::int64_t given) { return static_cast<double>(given); };
+  std::function<double(double)> result = [](double value) { return value; };
+  double factor = 1;
+};
+
+Tensors rotated(const Formula& formula, const Tensors& inputs) {
+  const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+  const Tensor& x = inputs.at("x");
+  const std::int64_t length = std::ranges::max(positions) + 1;
+  Tensor y = x;
+  for (std::int64_t vector = 0; vector * width < x.elements(); ++vector) {
+    const double position = formula.position(positions[static_cast<std::size_t>(vector / x.shape[2])]);
+    for (std::int64_t pair = 0; pair < half; ++pair) {
+      const double angle = position * formula.frequency(pair, length);
+      const double cos = formula.factor * std::cos(angle);
+      const double sin = formula.factor * std::sin(angle);
+      const std::int64_t at = vector * width + pair;
+      y.set(at, formula.result(x.at(at) * cos - x.at(at + half) * sin));
+      y.set(at + half, formula.result(x.at(at) * sin + x.at(at + half) * cos));
+    }
+  }
+  return {{"y", y}};
+}
+
+std::string told(const Formula& formula, const std::string& claim) {
+  const FunctionSubject subject("another formula", [formula](const Spec&) -> FunctionSubject::Call {
+    return [formula](std::string_view, const Tensors& inputs) { return rotated(formula, inputs); };
+  });
+  const auto difference = other_rotation(subject, parse_spec(claim), nullptr);
+  return difference ? difference->words : "nothing";
+}
+
+constexpr auto plain = R"({"encoding":"rope","head_dim":32})";
+constexpr auto llama3 = R"({"encoding":"rope","head_dim":32,"rope_theta":10000,"rope_scaling":{"rope_type":"llama3",
+    "factor":8,"original_max_position_embeddings":1024,"low_freq_factor":1,"high_freq_factor":4}})";
+constexpr auto yarn = R"({"encoding":"rope","head_dim":32,"rope_scaling":{"rope_type":"yarn","factor":8,
+    "original_max_position_embeddings":1024,"truncate":false,"attention_factor":1.25}})";
+constexpr auto longrope = R"({"encoding":"rope","head_dim":32,"rope_scaling":{"rope_type":"longrope",
+    "factor":4,"original_max_position_embeddings":1024,"attention_factor":1.25,
+    "short_factor":[1,1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8,1.9,2,2.1,2.2,2.3,2.4,2.5],
+    "long_factor":[1,1.5,2,2.5,3,3.5,4,4.5,5,5.5,6,6.5,7,7.5,8,8.5]}})";
+
+double short_factor(std::int64_t pair) { return 1 + 0.1 * static_cast<double>(pair); }
+double long_factor(std::int64_t pair) { return 1 + 0.5 * static_cast<double>(pair); }
+
+// What is left of a frequency that turns so often over the original length: 1 of fast pairs, 0 of slow ones.
+double llama3_smooth(double frequency, double turn) {
+  return std::clamp((1024 * frequency / turn - 1) / (4 - 1), 0.0, 1.0);
+}
+
+double llama3_blend(double frequency, double smooth) { return frequency * ((1 - smooth) / 8 + smooth); }
+
+double yarn_pair_of(double turns) {
+  return width * std::log(1024 / (turns * 2 * std::numbers::pi)) / (2 * std::log(10000.0));
+}
+
+// 0 of fast pairs, 1 of slow ones.
+double yarn_ramp(std::int64_t pair) {
+  const double low = std::max(yarn_pair_of(32), 0.0);
+  const double high = std::min(yarn_pair_of(1), static_cast<double>(width - 1));
+  return std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
+}
+
+TEST(OtherRotationsFormula, IsTheClaimsOwn) {
+  EXPECT_EQ(told({}, plain), "nothing");
+  EXPECT_EQ(told({.frequency =
+                      [](std::int64_t pair, std::int64_t) {
+                        const double w = unscaled(pair);
+                        return llama3_blend(w, llama3_smooth(w, 2 * std::numbers::pi));
+                      }},
+                 llama3),
+            "nothing");
+  EXPECT_EQ(
+      told({.frequency = [](std::int64_t pair,
+                            std::int64_t) { return unscaled(pair) * (yarn_ramp(pair) / 8 + 1 - yarn_ramp(pair)); },
+            .factor = 1.25},
+           yarn),
+      "nothing");
+  EXPECT_EQ(told({.frequency =
+                      [](std::int64_t pair, std::int64_t length) {
+                        return unscaled(pair) / (length > 1024 ? long_factor(pair) : short_factor(pair));
+                      },
+                  .factor = 1.25},
+                 longrope),
+            "nothing");
+}
+
+TEST(OtherRotationsFormula, HasOtherExponents) {
+  EXPECT_EQ(told({.frequency = [](std::int64_t pair, std::int64_t) { return unscaled(pair, 100); }}, plain),
+            "exponents are halved: pair i has base^(-i / n), where the claim has base^(-2i / n), as with base 100");
+  EXPECT_EQ(told({.frequency = [](std::int64_t pair, std::int64_t) { return unscaled(pair, 1e8); }}, plain),
+            "exponents are doubled: pair i has base^(-4i / n), where the claim has base^(-2i / n), as with base 1e+08");
+}
+
+TEST(OtherRotationsFormula, ReadsLongropesListsOtherwise) {
+  EXPECT_EQ(told({.frequency =
+                      [](std::int64_t pair, std::int64_t length) {
+                        return unscaled(pair) / (length > 1024 ? short_factor(pair) : long_factor(pair));
+                      },
+                  .factor = 1.25},
+                 longrope),
+            "longrope's two lists change places: short calls have long_factor, long ones short_factor");
+  EXPECT_EQ(told({.frequency =
+                      [](std::int64_t pair, std::int64_t length) {
+                        return unscaled(pair) * (length > 1024 ? long_factor(pair) : short_factor(pair));
+                      },
+                  .factor = 1.25},
+                 longrope),
+            "longrope's factors multiply frequencies, where the claim divides by them");
+}
+
+TEST(OtherRotationsFormula, HasAnotherBlendOfLlama3) {
+  constexpr double turn = 2 * std::numbers::pi;
+  EXPECT_EQ(told({.frequency =
+                      [](std::int64_t pair, std::int64_t) {
+                        const double w = unscaled(pair);
+                        return 1024 * w / turn < 4 ? w / 8 : w;
+                      }},
+                 llama3),
+            "llama3's middle band is scaled as slow pairs are, as where its two factors change places");
+  EXPECT_EQ(told({.frequency =
+                      [](std::int64_t pair, std::int64_t) {
+                        const double w = unscaled(pair);
+                        return llama3_blend(w, llama3_smooth(w, 1));
+                      }},
+                 llama3),
+            "wavelengths are taken without 2 pi: 1 over the frequency");
+  EXPECT_EQ(
+      told({.frequency =
+                [](std::int64_t pair, std::int64_t) {
+                  const double w = unscaled(pair);
+                  return llama3_blend(w, 1 - llama3_smooth(w, turn));
+                }},
+           llama3),
+      "llama3's ramp is inverted: fast pairs are scaled and slow ones are not, as where its two factors change places");
+}
+
+TEST(OtherRotationsFormula, HasAnotherRampOfYarn) {
+  EXPECT_EQ(
+      told({.frequency = [](std::int64_t pair,
+                            std::int64_t) { return unscaled(pair) * (yarn_ramp(pair) + (1 - yarn_ramp(pair)) / 8); },
+            .factor = 1.25},
+           yarn),
+      "yarn's ramp is inverted: fast pairs are slowed, and slow ones are not");
+  EXPECT_EQ(
+      told({.frequency = [](std::int64_t pair, std::int64_t) { return unscaled(pair) / 8; }, .factor = 1.25}, yarn),
+      "yarn's ramp is left out: every frequency is divided by the factor, as linear scaling does");
+}
+
+TEST(OtherRotationsFormula, ReadsPositionsOf16Bits) {
+  EXPECT_EQ(told({.position = [](std::int64_t given) { return static_cast<double>(static_cast<std::int16_t>(given)); }},
+                 plain),
+            "positions are numbers of 16 bits with a sign: 32768 is turned as -32768");
+}
+
+TEST(OtherRotationsFormula, LimitsResults) {
+  for (const auto& [limit, words] : {std::pair(4.0, "results are limited to 4: what is beyond it is 4 or -4"),
+                                     std::pair(0.5, "results are limited to 0.5: what is beyond it is 0.5 or -0.5")})
+    EXPECT_EQ(told({.result = [limit](double value) { return std::clamp(value, -limit, limit); }}, plain), words);
+}
+
+// The second member first, where the reading of the mutant is of the first.
+TEST(OtherRotationsFormula, OverwritesAMemberBeforeItIsRead) {
+  const FunctionSubject subject("in place", [](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) {
+      Tensors outputs = rotated({}, inputs);
+      const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+      const Tensor& x = inputs.at("x");
+      Tensor& y = outputs.at("y");
+      for (std::int64_t at = 0; at < x.elements(); ++at) {
+        if (at % width >= half) continue;
+        const auto token = static_cast<std::size_t>(at / width / x.shape[2]);
+        const double angle = static_cast<double>(positions[token]) * unscaled(at % width);
+        y.set(at, x.at(at) * std::cos(angle) - y.at(at + half) * std::sin(angle));
+      }
+      return outputs;
+    };
+  });
+  const auto difference = other_rotation(subject, parse_spec(plain), nullptr);
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->words,
+            "the second member of a pair is overwritten before the first has read it: the first is made of the "
+            "second's result");
+}
+
+// Results that are a little off come of none of the formulas that are judged by twice the bound.
+TEST(OtherRotationsFormula, IsNoneWhereResultsAreALittleOff) {
+  EXPECT_EQ(told({.result = [](double value) { return value * (1 + 0x1p-21); }}, plain), "nothing");
+}
+
+}  // namespace
+}  // namespace sextant::identify::identify_other_formulas_test

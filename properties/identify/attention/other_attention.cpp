@@ -1,0 +1,685 @@
+// Over 400 lines: one list of what is tried, each of a few lines.
+#include "properties/identify/attention/other_attention.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/numeric/index.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/identify/attention/other_biases.hpp"
+#include "properties/identify/attention/other_query_scales.hpp"
+#include "properties/identify/attention/other_scores.hpp"
+#include "properties/identify/attention/other_turnings.hpp"
+#include "properties/identify/tried_claims.hpp"
+#include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// One vector of [batch, heads, tokens, width].
+struct VectorAt {
+  std::int64_t row;
+  std::int64_t head;
+  std::int64_t token;
+};
+
+// `heads` heads, whose vectors are those of other places.
+Tensor taken_from(const Tensor& x, std::int64_t heads, const std::function<VectorAt(const VectorAt&)>& from) {
+  const std::int64_t tokens = x.shape[2];
+  const std::int64_t width = x.shape[3];
+  Tensor taken = Tensor::zeros(x.dtype, {x.shape[0], heads, tokens, width});
+  for (std::int64_t vector = 0; vector < x.shape[0] * heads * tokens; ++vector) {
+    const VectorAt at = from({vector / (heads * tokens), vector / tokens % heads, vector % tokens});
+    const std::int64_t first = ((at.row * x.shape[1] + at.head) * tokens + at.token) * width;
+    for (std::int64_t c = 0; c < width; ++c) taken.set(vector * width + c, x.at(first + c));
+  }
+  return taken;
+}
+
+// Positions stand in lines, one for each axis and batch row.
+std::int64_t query_position(const AttentionCase& request, std::int64_t line, std::int64_t query) {
+  return request.query_positions[index(line * request.queries() + query)];
+}
+
+std::int64_t counted_on_from_first_key(const AttentionCase& request, std::int64_t line, std::int64_t query) {
+  return request.positions[index(line * request.tokens)] + query;
+}
+
+// Queries of a step have the positions that `of` tells of the request as it is given.
+auto with_query_positions(auto of) {
+  return [of](Spec&, AttentionCase& request) {
+    std::vector<std::int64_t> moved(request.query_positions.size());
+    for (std::int64_t i = 0; i < std::ssize(moved); ++i)
+      moved[index(i)] = of(request, i / request.queries(), i % request.queries());
+    request.query_positions = std::move(moved);
+  };
+}
+
+// The mean of all heads in each of them.
+Tensor mean_of_heads(const Tensor& x, std::int64_t heads) {
+  const std::int64_t of_head = x.shape[2] * x.shape[3];
+  Tensor mean = Tensor::zeros(x.dtype, {x.shape[0], heads, x.shape[2], x.shape[3]});
+  for (std::int64_t i = 0; i < mean.elements(); ++i) {
+    const std::int64_t row = i / (heads * of_head);
+    double sum = 0;
+    for (std::int64_t head = 0; head < x.shape[1]; ++head)
+      sum += x.at((row * x.shape[1] + head) * of_head + i % of_head);
+    mean.set(i, sum / static_cast<double>(x.shape[1]));
+  }
+  return mean;
+}
+
+class OtherAttentions {
+ public:
+  OtherAttentions(const Spec& claim, const AttentionCase& request)
+      : claim_(claim),
+        request_(request),
+        claimed_(*held<Attention>(claim)),
+        queries_(request.queries()),
+        tokens_(request.tokens),
+        batch_(request.batch),
+        is_step_(request.is_step()),
+        is_padded_(!request.starts.empty() || !request.ends.empty()) {}
+
+  std::vector<OtherAttention> made() && {
+    if (is_padded_) add_padding();
+    if (is_step_) add_masks_of_steps();
+    add_window();
+    add_rows();
+    add_key_heads();
+    add_scales();
+    add_softmax();
+    if (is_step_) add_steps();
+    if (sees_positions(claimed_)) add_positions();
+    add_other_turnings(claim_, request_, list_);
+    add_other_biases(claimed_, list_);
+    if (!is_padded_) {
+      if (!is_step_) add_rounded_steps(claim_, list_);
+      add_other_scores(claimed_, list_);
+    }
+    add_queries();
+    return std::move(list_);
+  }
+
+ private:
+  using Change = std::function<void(Spec&, AttentionCase&)>;
+
+  void add(std::string words, Change change, DiagnosedStage stage = DiagnosedStage::other) {
+    list_.push_back({.words = std::move(words), .stage = stage, .change = std::move(change)});
+  }
+
+  // Keys and values, keys alone and values alone from other places, of as many heads as queries have.
+  void add_sources(const std::string& who, const std::string& what,
+                   const std::function<Tensor(const Tensor&, std::int64_t heads)>& taken) {
+    struct Which {
+      std::string_view name;
+      bool keys;
+      bool values;
+    };
+    for (const Which& which : {Which{"keys and values", true, true}, {"keys", true, false}, {"values", false, true}}) {
+      add(fmt::format("{} reads the {} {}", who, which.name, what),
+          [taken, which, own = claimed_](Spec& spec, AttentionCase& request) {
+            const auto as_claimed = [&](const Tensor& x) {
+              return taken_from(x, own.num_heads, [&](const VectorAt& at) {
+                return VectorAt{at.row, kv_head(own, at.head), at.token};
+              });
+            };
+            request.k = which.keys ? taken(request.k, own.num_heads) : as_claimed(request.k);
+            request.v = which.values ? taken(request.v, own.num_heads) : as_claimed(request.v);
+            held<Attention>(spec)->num_kv_heads = own.num_heads;
+          });
+    }
+  }
+
+  void add_rows() {
+    if (batch_ < 2) return;
+    add_sources("every batch row", "of the first", [own = claimed_](const Tensor& x, std::int64_t heads) {
+      return taken_from(x, heads, [&](const VectorAt& at) { return VectorAt{0, kv_head(own, at.head), at.token}; });
+    });
+  }
+
+  void add_key_heads() {
+    const std::int64_t heads = claimed_.num_kv_heads;
+    if (heads < 2) return;
+    const std::int64_t group = claimed_.num_heads / heads;
+    const std::string claims = group > 1 ? fmt::format("where the claim has one for each group of {}", group)
+                                         : std::string("where the claim has one for each");
+    add_sources("every query head", fmt::format("of key head 0: multi-query attention, {}", claims),
+                [](const Tensor& x, std::int64_t count) {
+                  return taken_from(x, count, [](const VectorAt& at) { return VectorAt{at.row, 0, at.token}; });
+                });
+    add_sources("every query head", fmt::format("of the mean of all key heads, {}", claims), mean_of_heads);
+    if (group > 1)
+      add_sources("query head h", fmt::format("of key head h mod {}, where the claim has floor(h / {})", heads, group),
+                  [heads](const Tensor& x, std::int64_t count) {
+                    return taken_from(x, count, [&](const VectorAt& at) {
+                      return VectorAt{at.row, at.head % heads, at.token};
+                    });
+                  });
+    std::vector<std::int64_t> steps{1};
+    if (heads > 2) steps.push_back(heads - 1);
+    for (const std::int64_t step : steps) {
+      add_sources("each query head",
+                  heads == 2  ? "of the other key head"
+                  : step == 1 ? "of the key head after its own"
+                              : "of the key head before its own",
+                  [own = claimed_, step](const Tensor& x, std::int64_t count) {
+                    return taken_from(x, count, [&](const VectorAt& at) {
+                      return VectorAt{at.row, (kv_head(own, at.head) + step) % own.num_kv_heads, at.token};
+                    });
+                  });
+    }
+    if (heads > 2)
+      add_sources("query heads", "of the key heads in reverse", [own = claimed_](const Tensor& x, std::int64_t count) {
+        return taken_from(x, count, [&](const VectorAt& at) {
+          return VectorAt{at.row, own.num_kv_heads - 1 - kv_head(own, at.head), at.token};
+        });
+      });
+  }
+
+  void add_scales() {
+    const double own = score_scale(claimed_);
+    const auto width = static_cast<double>(claimed_.head_dim);
+    const auto heads = static_cast<double>(claimed_.num_heads);
+    struct Scale {
+      const char* words;
+      double value;
+    };
+    const Scale scales[] = {
+        {"products of queries and keys are not scaled", 1},
+        {"scores are divided by the root of head_dim twice", own / std::sqrt(width)},
+        {"scores are divided by the root of num_heads head_dim", 1 / std::sqrt(heads * width)},
+        {"scores are divided by head_dim, not by its root", 1 / width},
+        {"scores are divided by the root of head_dim", 1 / std::sqrt(width)},
+        {"scores are multiplied by the root of head_dim", std::sqrt(width)},
+        {"scores are divided by the root of half of head_dim", std::sqrt(2 / width)},
+        {"scores are divided by the root of twice head_dim", std::sqrt(0.5 / width)},
+        {"scores are halved", own / 2},
+        {"scores are doubled", 2 * own},
+    };
+    for (const Scale& scale : scales) {
+      if (std::fabs(scale.value / own - 1) < 1e-9) continue;
+      // 1 / 32, not the root of 32 squared.
+      const double round = std::stod(fmt::format("{:.15g}", scale.value));
+      const double value = std::fabs(round / scale.value - 1) < 0x1p-51 ? round : scale.value;
+      OtherAttention other{
+          .words = fmt::format("{}: softmax_scale {:.10g} measured, {:.10g} claimed", scale.words, scale.value, own),
+          .says = OtherAttention::Says::claim};
+      other.change = [value](Spec& spec, AttentionCase&) { held<Attention>(spec)->softmax_scale = value; };
+      list_.push_back(std::move(other));
+    }
+  }
+
+  void add_softmax() {
+    if (claimed_.sinks) {
+      OtherAttention other{.words = "sinks are left out of softmax's sum", .says = OtherAttention::Says::claim};
+      other.change = [](Spec& spec, AttentionCase& request) {
+        held<Attention>(spec)->sinks = false;
+        request.sinks.reset();
+      };
+      list_.push_back(std::move(other));
+      const auto sinks = [this](std::string words,
+                                const std::function<double(const Tensor& sinks, std::int64_t head)>& of) {
+        add(std::move(words), [of](Spec&, AttentionCase& request) {
+          const Tensor given = *request.sinks;
+          for (std::int64_t head = 0; head < given.elements(); ++head) request.sinks->set(head, of(given, head));
+        });
+      };
+      sinks("every head has the sink of the first", [](const Tensor& given, std::int64_t) { return given.at(0); });
+      sinks("a sink counts as a score of 0, whatever it is", [](const Tensor&, std::int64_t) { return 0.0; });
+      sinks("sinks are multiplied by softmax_scale, as products of queries and keys are",
+            [scale = score_scale(claimed_)](const Tensor& given, std::int64_t head) { return scale * given.at(head); });
+      sinks("heads have each other's sinks: head 0 has the last one's",
+            [](const Tensor& given, std::int64_t head) { return given.at(given.elements() - 1 - head); });
+      if (claimed_.logit_softcap)
+        sinks("sinks go through the softcap too, as products of queries and keys do",
+              [cap = *claimed_.logit_softcap](const Tensor& given, std::int64_t head) {
+                return cap * std::tanh(given.at(head) / cap);
+              });
+      sinks("sinks below 0 count as 0",
+            [](const Tensor& given, std::int64_t head) { return std::max(given.at(head), 0.0); });
+      list_.push_back({.words = "a sink counts in softmax's sum only where it is greater than every score of its query",
+                       .weights = ScoresToWeights::of_scores,
+                       .has_sink = [](double sink, double greatest) { return sink >= greatest; }});
+      add("sinks have the other sign", [](Spec&, AttentionCase& request) {
+        for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
+      });
+    } else {
+      // In operations that round to 16 bits the bounds on these weights admit nearly anything.
+      if (AttentionArithmetic(claim_).u < 0x1p-20) {
+        list_.push_back({.words = "scores are the weights: there is no softmax", .weights = ScoresToWeights::none});
+        list_.push_back(
+            {.words = "softmax is taken over queries, not over keys", .weights = ScoresToWeights::over_queries});
+      }
+      for (const ScoresToWeights weights : {ScoresToWeights::by_count, ScoresToWeights::by_count_of_greatest})
+        list_.push_back({.words = "weights are divided by the number of keys, not by their sum", .weights = weights});
+    }
+    if (claimed_.query_scale) {
+      OtherAttention other{.words = "queries are not scaled by their positions", .says = OtherAttention::Says::claim};
+      other.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale.reset(); };
+      list_.push_back(std::move(other));
+      add_other_query_scales(claimed_, list_);
+    }
+  }
+
+  // Each token's position on each axis is another one.
+  void add_positions() {
+    const auto change = [this](std::string words, auto other) {
+      add(
+          std::move(words),
+          [other](Spec&, AttentionCase& request) {
+            const std::vector<std::int64_t> given = request.positions;
+            const std::int64_t of_axis = request.batch * request.tokens;
+            for (std::int64_t i = 0; i < std::ssize(given); ++i)
+              request.positions[static_cast<std::size_t>(i)] = other(given, i / of_axis, i % of_axis, request);
+          },
+          DiagnosedStage::position);
+    };
+    const auto at = [](const std::vector<std::int64_t>& given, std::int64_t axis, std::int64_t i,
+                       const AttentionCase& request) {
+      return given[static_cast<std::size_t>(axis * request.batch * request.tokens + i)];
+    };
+    if (!is_step_) {
+      change(
+          "a token's place in the call is taken for its position",
+          [](const auto&, std::int64_t, std::int64_t i, const AttentionCase& request) { return i % request.tokens; });
+      if (batch_ > 1)
+        change("all rows of a batch have the positions of the first",
+               [at](const auto& given, std::int64_t axis, std::int64_t i, const AttentionCase& request) {
+                 return at(given, axis, i % request.tokens, request);
+               });
+    }
+    const std::int64_t axes = claimed_.position ? axes_of_position() : 1;
+    if (axes < 2) {
+      if (!is_step_ && !is_padded_) add_counted_sides();
+      return;
+    }
+    std::vector<std::int64_t> order(static_cast<std::size_t>(axes));
+    std::iota(order.begin(), order.end(), 0);
+    do add_axis_order(order);
+    while (std::ranges::next_permutation(order).found);
+    while (std::ranges::next_permutation(order).found) {
+      change(fmt::format("positions of axes change places: {}", order_text(order)),
+             [at, order](const auto& given, std::int64_t axis, std::int64_t i, const AttentionCase& request) {
+               return at(given, order[static_cast<std::size_t>(axis)], i, request);
+             });
+    }
+    change("all axes have the positions of the first",
+           [at](const auto& given, std::int64_t, std::int64_t i, const AttentionCase& request) {
+             return at(given, 0, i, request);
+           });
+    change("all axes have the positions of the last",
+           [at, axes](const auto& given, std::int64_t, std::int64_t i, const AttentionCase& request) {
+             return at(given, axes - 1, i, request);
+           });
+  }
+
+  // As a step of all tokens, whose queries and keys have positions apart.
+  void add_counted_sides() {
+    const auto position = position_model(claim_, claimed_);
+    if (!position || !position->turning()) return;
+    const auto counted = [this](std::string words, auto of) {
+      add(
+          std::move(words),
+          [of](Spec&, AttentionCase& request) {
+            request.query_positions = request.positions;
+            const std::vector<std::int64_t> given = request.positions;
+            std::vector<std::int64_t>& changed = of(request);
+            for (std::int64_t i = 0; i < std::ssize(given); ++i)
+              changed[static_cast<std::size_t>(i)] -=
+                  given[static_cast<std::size_t>(i / request.tokens * request.tokens)];
+          },
+          DiagnosedStage::position);
+    };
+    counted("keys are turned by positions that count from the first key of their row's call, and queries by their own",
+            [](AttentionCase& request) -> std::vector<std::int64_t>& { return request.positions; });
+    counted("queries are turned by positions that count from the first of their row's call, and keys by their own",
+            [](AttentionCase& request) -> std::vector<std::int64_t>& { return request.query_positions; });
+  }
+
+  // The claim with its axes in another order, where that is one: its fields say how it differs.
+  void add_axis_order(const std::vector<std::int64_t>& order) {
+    RopeNd axial = *carried<RopeNd>(claimed_);
+    if (order == order_of_axes(axial)) return;
+    axial.axis_order = order;
+    if (std::ranges::is_sorted(order)) axial.axis_order.clear();
+    OtherAttention other{.words = "", .stage = DiagnosedStage::position, .says = OtherAttention::Says::claim};
+    other.change = [axial](Spec& spec, AttentionCase&) { held<Attention>(spec)->position = axial; };
+    try {
+      Spec spec = claim_;
+      held<Attention>(spec)->position = axial;
+      validate(spec);
+    } catch (const SpecError&) {
+      return;
+    }
+    list_.push_back(std::move(other));
+  }
+
+  std::int64_t axes_of_position() const {
+    const auto* axial = carried<RopeNd>(claimed_);
+    return axial == nullptr ? 1 : axes(*axial);
+  }
+
+  // Other ends of rows, which are those of their keys and, in a step, what its queries are the last of.
+  void add_ends(std::string words, const std::function<void(AttentionCase& request)>& change) {
+    add(std::move(words), [change](Spec&, AttentionCase& request) {
+      if (request.starts.empty()) request.starts.assign(static_cast<std::size_t>(request.batch), 0);
+      if (request.ends.empty()) request.ends.assign(static_cast<std::size_t>(request.batch), request.tokens);
+      change(request);
+    });
+  }
+
+  void add_padding() {
+    const auto add_all = [this] {
+      add("keys of padding are seen", [](Spec&, AttentionCase& request) { request.starts = request.ends = {}; });
+    };
+    // A causal mask hides padding on the right.
+    const bool shows_right = !claimed_.causal || is_step_;
+    if (shows_right) add_all();
+    if (!request_.starts.empty())
+      add("keys of padding on the left are seen", [](Spec&, AttentionCase& request) { request.starts = {}; });
+    if (!shows_right) add_all();
+    if (!request_.ends.empty() && !is_step_)
+      add("keys of padding on the right are seen", [](Spec&, AttentionCase& request) { request.ends = {}; });
+    add_ends("rows of a batch begin one key too early, where they are padded on the left", [](AttentionCase& request) {
+      for (std::int64_t& start : request.starts) start = std::max<std::int64_t>(start - 1, 0);
+    });
+    add_ends("rows of a batch begin one key too late, where they are padded on the left", [](AttentionCase& request) {
+      for (std::int64_t& start : request.starts) start += start > 0 ? 1 : 0;
+    });
+    if (batch_ < 2) return;
+    add_ends("every batch row has the padding of the first", [](AttentionCase& request) {
+      std::ranges::fill(request.starts, request.starts.front());
+      if (!request.is_step()) std::ranges::fill(request.ends, request.ends.front());
+    });
+    if (!request_.ends.empty())
+      add_ends("every batch row ends where the first does, before its padding on the right",
+               [](AttentionCase& request) { std::ranges::fill(request.ends, request.ends.front()); });
+    if (!request_.starts.empty())
+      add_ends("every batch row begins where the first does, behind its padding on the left",
+               [](AttentionCase& request) { std::ranges::fill(request.starts, request.starts.front()); });
+    add_low_padding();
+  }
+
+  // Padding that a finite number hides, as seen where all its keys and values are zeros.
+  void add_low_padding() {
+    if (claimed_.position || claimed_.causal) return;
+    for (const double lower : {1.0, 5.0, 10.0, 20.0}) {
+      OtherAttention low{.words = fmt::format("scores of padding are {:g} lower, not minus infinity", lower),
+                         .weights = ScoresToWeights::of_scores};
+      const auto given = std::make_shared<std::vector<KeyRange>>();
+      low.change = [given](Spec&, AttentionCase& request) {
+        given->clear();
+        for (std::int64_t row = 0; row < request.batch; ++row) given->push_back(request.sequence(row));
+        request.starts = request.ends = {};
+      };
+      low.scores = [lower, given](const ScoresOfQuery& of) {
+        for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
+          const bool is_padding = !(*given)[static_cast<std::size_t>(of.place.batch)].contains(key);
+          if (is_padding) of.scores[static_cast<std::size_t>(key - of.keys.first)] -= lower;
+        }
+      };
+      list_.push_back(std::move(low));
+    }
+  }
+
+  // Of keys that a spec shows, those that are seen alone.
+  void add_mask(std::string words, Change shows, const std::function<bool(const ScoresOfQuery&, std::int64_t)>& sees) {
+    OtherAttention masked{.words = std::move(words), .weights = ScoresToWeights::of_scores};
+    masked.change = std::move(shows);
+    masked.scores = [sees](const ScoresOfQuery& of) {
+      const double none = std::ranges::max(of.scores) - 1000;
+      for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
+        if (!sees(of, key)) of.scores[static_cast<std::size_t>(key - of.keys.first)] = none;
+      }
+    };
+    list_.push_back(std::move(masked));
+  }
+
+  // A window that no query of a call reaches the end of is none.
+  void add_window() {
+    if (!claimed_.window || *claimed_.window >= tokens_) return;
+    OtherAttention none{.words = "", .says = OtherAttention::Says::claim};
+    none.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); };
+    list_.push_back(std::move(none));
+    if (!is_step_) return;
+    const auto unbounded = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); };
+    const std::int64_t window = *claimed_.window;
+    add_mask("in a step the window counts its queries from the top left: the first one as the sequence's first token",
+             unbounded,
+             [window](const ScoresOfQuery& of, std::int64_t key) { return std::abs(of.place.token - key) < window; });
+    if (queries_ < 2) return;
+    add_mask("in a step all queries have the last one's window", unbounded,
+             [window](const ScoresOfQuery& of, std::int64_t key) {
+               return of.request.token_of(of.place.batch, of.request.queries() - 1) - key < window;
+             });
+    add_mask("in a step all queries have the first one's window", unbounded,
+             [window](const ScoresOfQuery& of, std::int64_t key) {
+               return of.request.token_of(of.place.batch, 0) - key < window;
+             });
+  }
+
+  // A step's queries see as many keys as the last tokens of a sequence do.
+  void add_masks_of_steps() {
+    if (claimed_.causal) {
+      if (!is_padded_)
+        add_ends("in a step the causal mask is aligned to the top left: its first query sees the first key alone",
+                 [](AttentionCase& request) { std::ranges::fill(request.ends, request.queries()); });
+      add_mask(
+          "in a step the causal mask is aligned to the top left: its first query sees the first key alone",
+          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); },
+          [](const ScoresOfQuery& of, std::int64_t key) { return key <= std::max(of.place.token, of.keys.first); });
+      add_ends("in a step a query does not see its own key", [](AttentionCase& request) {
+        for (std::int64_t& end : request.ends) --end;
+      });
+      if (queries_ > 1)
+        add("in a step every query sees all keys: no causal mask is among its tokens",
+            [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; });
+    }
+    if (!request_.ends.empty() && claimed_.causal)
+      add_mask(
+          "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
+          "each other",
+          [](Spec& spec, AttentionCase&) {
+            held<Attention>(spec)->causal = false;
+            held<Attention>(spec)->window.reset();
+          },
+          [window = claimed_.window](const ScoresOfQuery& of, std::int64_t key) {
+            const std::int64_t last = of.request.tokens - of.request.queries() + of.place.token;
+            return key <= last && (!window || last - key < *window);
+          });
+    if (!request_.ends.empty())
+      add("in a step queries are taken to be the last tokens of the cache, not of their row",
+          [](Spec&, AttentionCase& request) { request.ends = {}; });
+    if (claimed_.cached_keys == CachedKeys::rotated)
+      add("keys that the cache keeps turned are turned again",
+          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->cached_keys = CachedKeys::plain; });
+  }
+
+  // A step's queries are the last of the sequence.
+  void add_steps() {
+    if (!sees_positions(claimed_)) return;
+    const auto move = [this](std::string words, auto of) {
+      add(std::move(words), with_query_positions(of), DiagnosedStage::position);
+    };
+    move("in a step a query's index among the keys is taken for its position",
+         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+           return request.token_of(line % request.batch, query);
+         });
+    if (queries_ > 1) {
+      move(
+          "queries of a step stand further on by the queries that come after them: where the last does, of "
+          "consecutive ones",
+          [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+            return query_position(request, line, query) + request.queries() - 1 - query;
+          });
+      move("all queries of a step have the position of the last",
+           [](const AttentionCase& request, std::int64_t line, std::int64_t) {
+             return query_position(request, line, request.queries() - 1);
+           });
+    }
+    add_distances_of_steps();
+    add_own_keys();
+    move("queries of a step are counted on from the first key's position", counted_on_from_first_key);
+    move("queries of a step are counted from the first key",
+         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+           return request.positions[index(line * request.tokens + query)];
+         });
+    move("a query's place in a step is taken for its position",
+         [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
+    if (batch_ > 1)
+      move("queries of a step have the first batch row's positions",
+           [](const AttentionCase& request, std::int64_t, std::int64_t query) {
+             return query_position(request, 0, query);
+           });
+  }
+
+  // A step's own keys, which it turns itself, and those that a cache keeps.
+  void add_own_keys() {
+    const auto position = position_model(claim_, claimed_);
+    if (!position || !position->turning()) return;
+    const auto moved = [this](std::string words, auto at) {
+      add(
+          std::move(words),
+          [at](Spec&, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+              const std::int64_t row = i / request.tokens % request.batch;
+              std::int64_t& one = request.positions[static_cast<std::size_t>(i)];
+              one = at(request, row, i % request.tokens, one);
+            }
+          },
+          DiagnosedStage::position);
+    };
+    const auto first_own = [](const AttentionCase& request, std::int64_t row) { return request.token_of(row, 0); };
+    moved("in a step its own keys are not turned by their positions",
+          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+            return key >= first_own(request, row) ? 0 : own;
+          });
+    moved("in a step its own keys are turned by positions that count from the first of them",
+          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+            const std::int64_t first = first_own(request, row);
+            return key < first ? own : own - request.query_position(row, 0);
+          });
+    if (queries_ > 1) {
+      moved("of a step's own keys the last alone is turned by its position",
+            [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
+                                          std::int64_t own) {
+              const std::int64_t first = first_own(request, row);
+              return key >= first && key < first + count - 1 ? 0 : own;
+            });
+      moved("of a step's own keys the first alone is turned by its position",
+            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+              return key > first_own(request, row) ? 0 : own;
+            });
+    }
+    if (claimed_.cached_keys == CachedKeys::plain)
+      moved("in a step cached keys are not turned by their positions, and its own are",
+            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+              return key < first_own(request, row) ? 0 : own;
+            });
+    if (!request_.ends.empty() && claimed_.cached_keys == CachedKeys::rotated)
+      moved(
+          "a step's own keys are taken to be the cache's last, not their row's: those before are not turned, as if "
+          "they came from the cache",
+          [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
+                                        std::int64_t own) {
+            return key >= first_own(request, row) && key < request.tokens - count ? 0 : own;
+          });
+  }
+
+  // Of queries that come before some keys then.
+  void add_distances_of_steps() {
+    if (carried<Alibi>(claimed_) == nullptr) return;
+    add("distances of a step count from the first key, either way", with_query_positions(counted_on_from_first_key),
+        DiagnosedStage::position);
+    const auto either_way = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+      return own.quickly({std::max(place.query, place.key), std::min(place.query, place.key), place.head}, weight);
+    };
+    list_.back().bias = either_way;
+    const auto by_index = [&](std::string words, auto of_query) {
+      add(
+          std::move(words),
+          [move_queries = with_query_positions(of_query)](Spec& spec, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
+              request.positions[index(i)] = i % request.tokens;
+            move_queries(spec, request);
+          },
+          DiagnosedStage::position);
+      list_.back().bias = either_way;
+    };
+    by_index("in a step distances are those of indices, either way, its first query's being 0 as the first key's is",
+             [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
+    by_index("in a step distances are those of indices among the keys, not of positions",
+             [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+               return request.token_of(line % request.batch, query);
+             });
+  }
+
+  void add_queries() {
+    const auto from = [this](std::string words, auto token) {
+      add(std::move(words), [token](Spec&, AttentionCase& request) {
+        const std::int64_t count = request.queries();
+        request.q = taken_from(request.q, request.q.shape[1], [&](const VectorAt& at) {
+          return VectorAt{at.row, at.head, token(at.token, count)};
+        });
+      });
+    };
+    if (queries_ < 3) return;
+    from("queries are in reverse order: the first token has the last one's",
+         [](std::int64_t token, std::int64_t count) { return count - 1 - token; });
+    from("each token has the query of the one before it",
+         [](std::int64_t token, std::int64_t count) { return (token + count - 1) % count; });
+    from("each token has the query of the one after it",
+         [](std::int64_t token, std::int64_t count) { return (token + 1) % count; });
+    from("every two neighbouring tokens have each other's queries",
+         [](std::int64_t token, std::int64_t count) { return std::min(token ^ 1, count - 1); });
+    add("each head has the query of the head after it", [](Spec&, AttentionCase& request) {
+      const std::int64_t heads = request.q.shape[1];
+      request.q = taken_from(request.q, heads, [&](const VectorAt& at) {
+        return VectorAt{at.row, (at.head + 1) % heads, at.token};
+      });
+    });
+    add("queries and keys change places", [own = claimed_](Spec& spec, AttentionCase& request) {
+      if (request.is_step()) return;
+      const auto as_claimed = [&](const Tensor& x) {
+        return taken_from(x, own.num_heads, [&](const VectorAt& at) {
+          return VectorAt{at.row, kv_head(own, at.head), at.token};
+        });
+      };
+      const Tensor keys = as_claimed(request.k);
+      request.v = as_claimed(request.v);
+      request.k = request.q;
+      request.q = keys;
+      held<Attention>(spec)->num_kv_heads = own.num_heads;
+    });
+  }
+
+  Spec claim_;
+  const AttentionCase& request_;
+  Attention claimed_;
+  std::int64_t queries_;
+  std::int64_t tokens_;
+  std::int64_t batch_;
+  bool is_step_;
+  bool is_padded_;
+  std::vector<OtherAttention> list_;
+};
+
+}  // namespace
+
+std::vector<OtherAttention> other_attention(const Spec& claim, const AttentionCase& request) {
+  return OtherAttentions(claim, request).made();
+}
+
+}  // namespace sextant::identify

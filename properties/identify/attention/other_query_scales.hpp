@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/spec/attention.hpp"
+#include "properties/identify/attention/other_attention.hpp"
+
+namespace sextant::identify {
+
+/// Positions at which a claimed scale of queries is told from others, rising: both sides of the borders of periods, or
+/// of the length from which a logarithm counts, and some between; those below `end`, as many as there are.
+std::vector<std::int64_t> positions_about_scale(const QueryScale& scale, std::int64_t end);
+
+/// What a query at a position is multiplied by, in double.
+double query_scale_at(const QueryScale& scale, std::int64_t position);
+
+/// Attention whose queries have the scales of their indices in the sequence: in whole calls those of their numbers.
+OtherAttention scaled_by_index(const QueryScale& scale);
+
+/// Adds attention whose queries are scaled otherwise than is claimed. Nothing where no scale is claimed.
+void add_other_query_scales(const Attention& claimed, std::vector<OtherAttention>& list);
+
+}  // namespace sextant::identify

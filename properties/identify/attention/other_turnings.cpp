@@ -1,0 +1,156 @@
+#include "properties/identify/attention/other_turnings.hpp"
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/spec/of.hpp"
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
+
+namespace sextant::identify {
+namespace {
+
+class OtherTurnings {
+ public:
+  OtherTurnings(const AttentionCase& request, std::vector<OtherAttention>& list) : request_(request), list_(list) {}
+
+  void add_none() {
+    OtherAttention none{.words = "", .says = OtherAttention::Says::claim};
+    none.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->position.reset(); };
+    list_.push_back(std::move(none));
+  }
+
+  void add_sides() {
+    const auto moved = [this](const char* words, auto applies, auto position) {
+      add(words, [applies, position](VectorPlace place) {
+        if (!applies(place.role)) return place;
+        for (std::int64_t& coordinate : place.coordinates) coordinate = position(coordinate);
+        return place;
+      });
+    };
+    const auto of_keys = [](Role role) { return role == Role::key; };
+    const auto of_queries = [](Role role) { return role == Role::query; };
+    const auto of_both = [](Role) { return true; };
+    const auto none = [](std::int64_t) { return std::int64_t{0}; };
+    moved("queries are turned by their positions, and keys are not", of_keys, none);
+    moved("keys are turned by their positions, and queries are not", of_queries, none);
+    moved("keys are turned by minus their positions: positions are added, where the claim has their difference",
+          of_keys, [](std::int64_t position) { return -position; });
+    moved("one position off: queries stand one position too far ahead of keys", of_queries,
+          [](std::int64_t position) { return position + 1; });
+    moved("one position off: queries stand one position too little ahead of keys", of_keys,
+          [](std::int64_t position) { return position + 1; });
+    moved("positions are halved, and rounded down", of_both, [](std::int64_t position) { return position >> 1; });
+    moved("positions are doubled", of_both, [](std::int64_t position) { return 2 * position; });
+  }
+
+  // Of rules that multiply what they turn.
+  void add_factor(const Rope& rope) {
+    const auto without = [](Rope changed) {
+      std::visit(
+          [](auto& rule) {
+            if constexpr (requires { rule.attention_factor = 1.0; }) rule.attention_factor = 1.0;
+          },
+          changed.rope_scaling);
+      return changed;
+    };
+    const bool has_factor = std::visit(
+        [](const auto& rule) {
+          return requires { rule.attention_factor; };
+        },
+        rope.rope_scaling);
+    if (!has_factor) return;
+    OtherAttention left_out{.words = "", .stage = DiagnosedStage::table, .says = OtherAttention::Says::claim};
+    left_out.change = [without](Spec& spec, AttentionCase&) {
+      auto& attention = *held<Attention>(spec);
+      attention.position = without(*carried<Rope>(attention));
+    };
+    list_.push_back(std::move(left_out));
+  }
+
+  // Of rules that look at a length: which one is taken.
+  void add_lengths(const Rope& rope) {
+    const bool of_row = length_scope(rope.rope_scaling) == LengthScope::row;
+    OtherAttention scope{.words = of_row ? "each batch row takes the longest one's length, where the claim has its own"
+                                         : "each batch row takes its own length, where the claim has the longest one's",
+                         .stage = DiagnosedStage::frequency,
+                         .says = OtherAttention::Says::claim};
+    scope.change = [](Spec& spec, AttentionCase&) {
+      auto& attention = *held<Attention>(spec);
+      Rope changed = *carried<Rope>(attention);
+      const auto exchange = [](auto& rule) {
+        if constexpr (requires { rule.length_scope; })
+          rule.length_scope = rule.length_scope == LengthScope::row ? LengthScope::call : LengthScope::row;
+      };
+      std::visit(exchange, changed.rope_scaling);
+      attention.position = changed;
+    };
+    list_.push_back(std::move(scope));
+    const auto of_all = [this](const char* words, std::int64_t length) {
+      list_.push_back({.words = words, .stage = DiagnosedStage::frequency, .place = [length](VectorPlace place) {
+                         place.length = length;
+                         return place;
+                       }});
+    };
+    const std::vector<std::int64_t> lengths = request_.lengths(LengthScope::row);
+    of_all("all batch rows take the first one's length", lengths.front());
+    of_all("all batch rows take the last one's length", lengths.back());
+    of_all("the number of tokens is taken for the length", request_.tokens);
+  }
+
+  void add_xpos(const Xpos& xpos) {
+    add("keys are scaled as queries are", [](VectorPlace place) {
+      place.role = Role::query;
+      return place;
+    });
+    add("queries are scaled as keys are", [](VectorPlace place) {
+      place.role = Role::key;
+      return place;
+    });
+    add("queries and keys have each other's scales", [](VectorPlace place) {
+      place.role = place.role == Role::key ? Role::query : Role::key;
+      return place;
+    });
+    const auto* centre = std::get_if<std::int64_t>(&xpos.centre);
+    if (centre == nullptr || *centre == 0) return;
+    const auto centred = [this](const char* words, std::int64_t other) {
+      list_.push_back({.words = words, .of_keys = [other](Spec& spec) {
+                         auto& attention = *held<Attention>(spec);
+                         Xpos changed = *carried<Xpos>(attention);
+                         changed.centre = other;
+                         attention.position = changed;
+                       }});
+    };
+    centred("keys' scales count from position 0, and queries' from the claimed centre", 0);
+    centred("keys' scales have the centre with the other sign: minus the claimed one", -*centre);
+  }
+
+ private:
+  template <class Place>
+  void add(const char* words, Place place) {
+    list_.push_back({.words = words, .stage = DiagnosedStage::position, .place = std::move(place)});
+  }
+
+  const AttentionCase& request_;
+  std::vector<OtherAttention>& list_;
+};
+
+}  // namespace
+
+void add_other_turnings(const Spec& claim, const AttentionCase& request, std::vector<OtherAttention>& list) {
+  const auto& attention = *held<Attention>(claim);
+  const auto position = position_model(claim, attention);
+  if (!position || !position->turning()) return;
+  OtherTurnings others(request, list);
+  others.add_none();
+  others.add_sides();
+  const auto* rope = carried<Rope>(attention);
+  if (rope != nullptr) others.add_factor(*rope);
+  if (rope != nullptr && depends_on_length(claim) && request.batch > 1) others.add_lengths(*rope);
+  if (const auto* xpos = carried<Xpos>(attention)) others.add_xpos(*xpos);
+}
+
+}  // namespace sextant::identify
