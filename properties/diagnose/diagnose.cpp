@@ -232,7 +232,8 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
   }
   // Another evaluation is fitted to answers, and says nothing where a fault is behind them. Below it is kept where a
   // second audit held.
-  const bool has_other_evaluation = found.spec && found.faults.empty() && found.spec->evaluation != claim.evaluation;
+  const bool has_other_evaluation =
+      found.spec && found.faults.empty() && found.convention.empty() && found.spec->evaluation != claim.evaluation;
   const std::size_t before_evaluation = diagnosis.differences.size();
   if (has_other_evaluation)
     diagnosis.differences.push_back(
@@ -245,8 +246,7 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
     diagnosis.is_verified = second.holds;
     diagnosis.of_bound = second.of_bound;
     // One that reads a field of the spec in some calls alone is another subject under the changed claim.
-    const bool is_so_as_asked =
-        !second.holds || !is_of<Attention>(claim) || audited_as_asked(subject, claim, *found.spec).holds;
+    const bool is_so_as_asked = !second.holds || audited_as_asked(subject, claim, *found.spec).holds;
     if (!is_so_as_asked) {
       told.diagnosis = {};
       return told;

@@ -38,8 +38,11 @@ struct Arithmetic {
   std::function<double(double)> given = [](double value) { return value; };       // of what is turned
   double used = 1;                                                                // times the second members
   std::function<double(double)> entry = [](double value) { return value; };
-  std::function<double(double)> step = [](double value) { return value; };  // each result of the rotation's
-  double reflected = 1;                                                     // -1: what the second member adds
+  std::function<double(double value, double position)> cosine = [](double value, double) { return value; };
+  std::function<double(double value, double position)> sine = [](double value, double) { return value; };
+  std::function<double(double)> of_sines = [](double value) { return value; };  // products with them
+  std::function<double(double)> step = [](double value) { return value; };      // each result of the rotation's
+  double reflected = 1;                                                         // -1: what the second member adds
   double crossed = 1;         // times what the first member gets of the second
   double crossed_second = 1;  // times what the second gets of the first
   std::function<double(double)> result = [](double value) { return value; };
@@ -53,13 +56,14 @@ Tensors rotated(const Arithmetic& with, const Tensors& inputs) {
     const double position = with.position({positions, x.shape[1], vector, x.shape[2]});
     for (std::int64_t i = 0; i < half; ++i) {
       const double angle = with.angle(position * std::pow(10000.0, -static_cast<double>(i) / half));
-      const double c = with.entry(std::cos(angle));
-      const double s = with.entry(std::sin(angle)) * with.turned(i);
+      const double c = with.cosine(with.entry(std::cos(angle)), position);
+      const double s = with.sine(with.entry(std::sin(angle)), position) * with.turned(i);
       const std::int64_t at = vector * width + i;
       const double a = with.given(x.at(at));
       const double b = with.given(x.at(at + half)) * with.reflected * with.used;
-      y.set(at, with.result(with.step(with.step(a * c) - with.crossed * with.step(b * s))));
-      y.set(at + half, with.result(with.step(with.crossed_second * with.step(a * s) + with.step(b * c))));
+      y.set(at, with.result(with.step(with.step(a * c) - with.crossed * with.step(with.of_sines(b * s)))));
+      y.set(at + half,
+            with.result(with.step(with.crossed_second * with.step(with.of_sines(a * s)) + with.step(b * c))));
     }
   }
   return {{"y", y}};
@@ -200,6 +204,36 @@ TEST(DiagnosedDefect, RoundsTheTableOfA16BitClaim) {
   EXPECT_EQ(
       said(with, R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16"})"),
       "cosines and sines are rounded to bfloat16 before they are used: evaluation table measured, float32 claimed");
+}
+
+TEST(DiagnosedDefect, RoundsOneStepOfA16BitClaim) {
+  const std::string claim = R"({"encoding":"rope","head_dim":64,"dtype":"float16"})";
+  const auto rounded = [](double value, double) { return float16(value); };
+  const auto rounded_far = [](double value, double position) { return position > 2048 ? float16(value) : value; };
+  Arithmetic sines;
+  sines.sine = rounded;
+  EXPECT_EQ(said(sines, claim), "sines are rounded to float16 before they are used, and cosines are not");
+  Arithmetic cosines;
+  cosines.cosine = rounded;
+  EXPECT_EQ(said(cosines, claim), "cosines are rounded to float16 before they are used, and sines are not");
+  Arithmetic products;
+  products.of_sines = float16;
+  EXPECT_EQ(said(products, claim),
+            "products with sines are rounded to float16 before they are added, and those with cosines are not");
+  Arithmetic far;
+  far.sine = far.cosine = rounded_far;
+  EXPECT_EQ(said(far, claim),
+            "cosines and sines are rounded to float16 before they are used, at positions beyond 2048 alone");
+}
+
+// Of a claim that has a table of 16 bits, which rounding each product too is wider than.
+TEST(DiagnosedDefect, RoundsSomeProductsOfATable) {
+  Arithmetic with;
+  with.entry = float16;
+  with.of_sines = float16;
+  EXPECT_EQ(said(with, R"({"encoding":"rope","head_dim":64,"dtype":"float16","evaluation":"table"})"),
+            "cosines and sines are rounded to float16 before they are used; products with sines are rounded to float16 "
+            "before they are added, and those with cosines are not");
 }
 
 TEST(DiagnosedDefect, CountsPositionsFromTheCallsEnd) {

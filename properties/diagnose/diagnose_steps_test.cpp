@@ -108,6 +108,115 @@ TEST(DiagnosedSteps, LeaveARuleOut) {
   EXPECT_EQ(said(no_cap, capped), "no logit_softcap measured, 5 claimed, in steps of one query alone");
 }
 
+TEST(DiagnosedSteps, LeaveARuleOutOfShortCalls) {
+  const Change no_mask = [](Asked& asked) {
+    if (asked.queries() <= 4) asked.attention().causal = false;
+  };
+  EXPECT_EQ(said(no_mask, plain),
+            "claims causal true, computes false, in calls of up to 4 queries, whole ones and steps");
+  const Change no_mask_of_whole = [](Asked& asked) {
+    if (asked.queries() <= 4 && !asked.is_step()) asked.attention().causal = false;
+  };
+  EXPECT_EQ(said(no_mask_of_whole, plain),
+            "claims causal true, computes false, in calls of up to 4 tokens and not in longer ones");
+  const Change no_cap = [](Asked& asked) {
+    if (asked.queries() == 1) asked.attention().logit_softcap.reset();
+  };
+  EXPECT_EQ(said(no_cap, capped),
+            "no logit_softcap measured, 5 claimed, in calls of one query alone, whole ones and steps");
+}
+
+TEST(DiagnosedSteps, LeaveAWindowOutOfLongSteps) {
+  const Change change = [](Asked& asked) {
+    if (asked.is_step() && asked.keys() > 32) asked.attention().window.reset();
+  };
+  EXPECT_EQ(said(change, window_of(8)), "window none measured, 8 claimed, in steps over more than 32 keys");
+}
+
+TEST(DiagnosedSteps, LimitProductsThatAreNotYetScaled) {
+  // c s tanh(p / c) is a cap of c s on s p.
+  const Change raw = [](Asked& asked) { *asked.attention().logit_softcap *= score_scale(asked.attention()); };
+  EXPECT_EQ(
+      said(raw, capped),
+      "the softcap limits products of queries and keys before they are scaled, where the claim scales them first");
+}
+
+// What a batch row reads of another one.
+Change reading(const char* name, const std::function<std::int64_t(std::int64_t row, std::int64_t rows)>& from) {
+  return [name, from](Asked& asked) {
+    Tensor& given = asked.inputs.at(name);
+    const Tensor whole = given;
+    const std::int64_t rows = asked.rows();
+    const std::int64_t of_row = rows == 0 ? 1 : given.elements() / rows;
+    for (std::int64_t i = 0; i < given.elements(); ++i)
+      given.set(i, whole.at(from(i / of_row, rows) * of_row + i % of_row));
+  };
+}
+
+TEST(DiagnosedSteps, ReadOtherRows) {
+  const auto second = [](std::int64_t row, std::int64_t) { return row == 1 ? std::int64_t{0} : row; };
+  const auto last = [](std::int64_t row, std::int64_t rows) { return row == rows - 1 ? std::int64_t{0} : row; };
+  const auto before = [](std::int64_t row, std::int64_t rows) { return (row + rows - 1) % rows; };
+  const auto of_two = [](std::int64_t row, std::int64_t rows) { return rows == 2 ? std::int64_t{0} : row; };
+  EXPECT_EQ(said(reading("k", second), plain), "the second batch row reads the keys of the first");
+  EXPECT_EQ(said(reading("v", last), plain), "the last batch row reads the values of the first");
+  EXPECT_EQ(said(reading("v", before), plain),
+            "each batch row reads the values of the row before it, the first those of the last");
+  EXPECT_EQ(said(reading("k", of_two), plain), "every batch row reads the keys of the first, in batches of 2 rows");
+}
+
+TEST(DiagnosedSteps, TurnKeysByTheFirstRowsPositions) {
+  const Change keys = [](Asked& asked) {
+    if (asked.is_step() || asked.inputs.contains("starts") || asked.inputs.contains("ends")) return;
+    const std::vector<std::int64_t> given = asked.inputs.at("positions").integers();
+    asked.inputs.insert_or_assign("query_positions", asked.inputs.at("positions"));
+    asked.change("positions",
+                 [&](std::int64_t, std::int64_t key, std::int64_t) { return given[static_cast<std::size_t>(key)]; });
+  };
+  EXPECT_EQ(said(keys, rope),
+            "keys of all batch rows are turned by the first one's positions, and queries by their own");
+}
+
+TEST(DiagnosedSteps, TurnValues) {
+  const auto of_heads = [](std::int64_t heads) {
+    return [heads](Asked& asked) {
+      Tensor& v = asked.inputs.at("v");
+      const Tensor given = v;
+      const std::vector<std::int64_t> positions = asked.inputs.at("positions").integers();
+      constexpr std::int64_t half = 8;
+      for (std::int64_t vector = 0; vector * 2 * half < v.elements(); ++vector) {
+        const std::int64_t row = vector / asked.keys() / v.shape[1];
+        if (vector / asked.keys() % v.shape[1] >= heads) continue;
+        const std::int64_t at = row * asked.keys() + vector % asked.keys();
+        for (std::int64_t i = 0; i < half; ++i) {
+          const double angle = static_cast<double>(positions[static_cast<std::size_t>(at)]) *
+                               std::pow(10000.0, -static_cast<double>(i) / half);
+          const double a = given.at(vector * 2 * half + i);
+          const double b = given.at(vector * 2 * half + half + i);
+          v.set(vector * 2 * half + i, a * std::cos(angle) - b * std::sin(angle));
+          v.set(vector * 2 * half + half + i, a * std::sin(angle) + b * std::cos(angle));
+        }
+      }
+    };
+  };
+  EXPECT_EQ(said(of_heads(2), rope), "values are turned by their positions too");
+  EXPECT_EQ(said(of_heads(1), rope), "values are turned by their positions too, in heads 0, 1 alone");
+}
+
+TEST(DiagnosedSteps, TakeAnotherLength) {
+  const std::string claim =
+      claim_of(R"(,"position":{"encoding":"rope","head_dim":16,"rope_scaling":{"rope_type":"dynamic","factor":2,)"
+               R"("original_max_position_embeddings":512,"length_scope":"row"}})");
+  const Change of_call = [](Asked& asked) {
+    if (!asked.is_step()) return;
+    Rope position = *carried<Rope>(asked.attention());
+    std::get<DynamicScaling>(position.rope_scaling).length_scope = LengthScope::call;
+    asked.attention().position = position;
+  };
+  EXPECT_EQ(said(of_call, claim),
+            "each batch row takes the longest one's length, where the claim has its own, in steps alone");
+}
+
 TEST(DiagnosedSteps, LeaveAWindowOutOfLongCalls) {
   const Change change = [](Asked& asked) {
     if (asked.keys() > 32) asked.attention().window.reset();
@@ -218,6 +327,20 @@ TEST(DiagnosedSteps, TakeTheFirstRowsPadding) {
     asked.change("ends", [first](std::int64_t, std::int64_t, std::int64_t) { return first; });
   };
   EXPECT_EQ(said(ends, plain), "every batch row ends where the first does, before its padding on the right");
+  const Change shortest = [](Asked& asked) {
+    if (!asked.inputs.contains("ends")) return;
+    const std::int64_t least = std::ranges::min(asked.inputs.at("ends").integers());
+    asked.change("ends", [least](std::int64_t, std::int64_t, std::int64_t) { return least; });
+  };
+  EXPECT_EQ(said(shortest, plain), "every batch row ends where the shortest does, before its padding on the right");
+  const Change blocks = [](Asked& asked) {
+    if (!asked.inputs.contains("ends") || asked.is_step()) return;
+    const std::int64_t keys = asked.keys();
+    asked.change("ends",
+                 [keys](std::int64_t, std::int64_t, std::int64_t own) { return std::min((own + 7) / 8 * 8, keys); });
+  };
+  EXPECT_EQ(said(blocks, R"({"encoding":"attention","num_heads":4,"head_dim":16,"max_position":4000})"),
+            "padding on the right is seen up to the next multiple of 8 keys");
   const Change starts = [](Asked& asked) {
     if (asked.inputs.contains("starts"))
       asked.change("starts", [](std::int64_t, std::int64_t, std::int64_t own) { return own >= 2 ? 0 : own; });

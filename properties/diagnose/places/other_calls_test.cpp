@@ -105,6 +105,34 @@ constexpr auto plain = R"({"encoding":"rope","head_dim":32})";
 constexpr auto axial = R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis",
     "max_position":64})";
 
+// Short rows take the longest one's length. Under the other scope it is right: a claim of that scope holds where the
+// subject is asked for it, and answers to the first claim do not meet it.
+TEST(OtherCallsLengths, AreNoOtherScopeWhereTheScopeIsRead) {
+  const FunctionSubject subject("short rows", [](const Spec& spec) -> FunctionSubject::Call {
+    Spec of_call = spec;
+    std::get<DynamicScaling>(held<Rope>(of_call)->rope_scaling).length_scope = LengthScope::call;
+    const std::shared_ptr<Session> as_asked = builtin_subject()->open(spec);
+    const std::shared_ptr<Session> longest_row = builtin_subject()->open(of_call);
+    return [as_asked, longest_row](std::string_view operation, const Tensors& inputs) {
+      Tensors answer = as_asked->call(operation, inputs);
+      const Tensor other = longest_row->call(operation, inputs).at("y");
+      Tensor& y = answer.at("y");
+      std::vector<std::int64_t> all = inputs.at("positions").integers();
+      const Places places{all, 1, y.shape[0], y.shape[1]};
+      for (std::int64_t batch = 0; batch < places.batches && places.tokens > 0; ++batch) {
+        const auto first = all.begin() + batch * places.tokens;
+        if (*std::max_element(first, first + places.tokens) >= 2048) continue;
+        const std::int64_t of_row = y.elements() / places.batches;
+        for (std::int64_t i = batch * of_row; i < (batch + 1) * of_row; ++i) y.set(i, other.at(i));
+      }
+      return answer;
+    };
+  });
+  const std::string told = said(subject, R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"dynamic",
+      "factor":2,"original_max_position_embeddings":2048,"length_scope":"row","length_steps":"doublings"}})");
+  EXPECT_EQ(told.find("length_scope"), std::string::npos) << told;
+}
+
 TEST(OtherCallsLengths, AreToldByWhatTheyAre) {
   const LengthOf own = [](const Places& places, std::int64_t) { return longest(places); };
   EXPECT_EQ(said(of_length(own), dynamic), "nothing");

@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/diagnose/diagnose.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
 
 // What wrong biases are, and where, where calls of many shapes tell.
 
@@ -48,6 +52,33 @@ TEST(WrongBiases, AreToldByPositionsThatAreTakenForOthers) {
   EXPECT_EQ(said("alibi-beyond-clamped"), "biases are those of positions clamped to 4095");
   EXPECT_EQ(said("t5-beyond-clamped"), "biases are those of positions clamped to 4095");
   EXPECT_EQ(said("alibi-far-ahead"), "biases are those of key - query = 10000 where it is more");
+}
+
+// A causal claim does not judge keys after the query: it hides what they have.
+TEST(WrongBiases, OfLaterKeysAreNoCausalMask) {
+  const auto told = [](double later) {
+    const FunctionSubject subject("later keys", [later](const Spec&) -> FunctionSubject::Call {
+      return [later](std::string_view, const Tensors& inputs) -> Tensors {
+        const std::vector<std::int64_t> queries = inputs.at("query_positions").integers();
+        const std::vector<std::int64_t> keys = inputs.at("key_positions").integers();
+        Tensor out = Tensor::zeros(Dtype::float32, {8, std::ssize(queries), std::ssize(keys)});
+        for (std::int64_t i = 0; i < out.elements(); ++i) {
+          const std::int64_t key = i % std::ssize(keys);
+          const std::int64_t query = i / std::ssize(keys) % std::ssize(queries);
+          const std::int64_t head = i / std::ssize(keys) / std::ssize(queries);
+          const auto distance =
+              static_cast<double>(queries[static_cast<std::size_t>(query)] - keys[static_cast<std::size_t>(key)]);
+          out.set(i, -std::exp2(-static_cast<double>(head + 1)) * (distance < 0 ? -later * distance : distance));
+        }
+        return {{"bias", out}};
+      };
+    });
+    const auto diagnosis = diagnose(subject, parse_spec(R"({"encoding":"alibi","num_heads":8,"mask":"symmetric"})"));
+    return diagnosis ? words_of(*diagnosis) : std::string();
+  };
+  EXPECT_EQ(told(0.5), "keys after the query have 0.5 times the bias of those before it");
+  EXPECT_EQ(told(0), "keys after the query have no bias");
+  EXPECT_EQ(told(-1), "claims mask symmetric, computes causal");
 }
 
 TEST(WrongBiases, AreToldByChangedWeights) {

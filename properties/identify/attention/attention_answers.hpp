@@ -22,10 +22,6 @@ struct AttentionAnswers {
   std::string of_calls;   ///< "values are wrong in calls with padding, and right in those without"
 };
 
-/// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places;
-/// other vectors for each drawing.
-AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch, std::uint64_t drawing = 7);
-
 /// Whether all those calls are answered as a claim has it, which may be another one than the session is of.
 /// @throws what attend does, but for calls that few subjects support.
 bool meet_ordinary_calls(Session& session, const Spec& claim);

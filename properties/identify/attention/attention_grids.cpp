@@ -12,6 +12,7 @@
 #include "properties/identify/attention/asked_attention.hpp"
 #include "properties/identify/attention/attention_answers.hpp"
 #include "properties/identify/rotations/other_grids.hpp"
+#include "properties/identify/attention_calls.hpp"
 #include "properties/model/attention_case.hpp"
 
 namespace sextant::identify {

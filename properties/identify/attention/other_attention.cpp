@@ -95,6 +95,7 @@ class OtherAttentions {
   std::vector<OtherAttention> made() && {
     if (is_padded_) add_padding();
     if (is_step_) add_masks_of_steps();
+    add_causal();
     add_window();
     add_rows();
     add_key_heads();
@@ -144,9 +145,23 @@ class OtherAttentions {
 
   void add_rows() {
     if (batch_ < 2) return;
-    add_sources("every batch row", "of the first", [own = claimed_](const Tensor& x, std::int64_t heads) {
-      return taken_from(x, heads, [&](const VectorAt& at) { return VectorAt{0, kv_head(own, at.head), at.token}; });
-    });
+    const auto from_row = [this](const std::string& who, const std::string& what, auto row) {
+      add_sources(who, what, [own = claimed_, row](const Tensor& x, std::int64_t heads) {
+        return taken_from(x, heads, [&](const VectorAt& at) {
+          return VectorAt{row(at.row, x.shape[0]), kv_head(own, at.head), at.token};
+        });
+      });
+    };
+    from_row("every batch row", "of the first", [](std::int64_t, std::int64_t) { return std::int64_t{0}; });
+    // Of two rows these are the same.
+    from_row("the second batch row", "of the first",
+             [](std::int64_t row, std::int64_t) { return row == 1 ? std::int64_t{0} : row; });
+    from_row("the last batch row", "of the first",
+             [](std::int64_t row, std::int64_t rows) { return row == rows - 1 ? std::int64_t{0} : row; });
+    from_row("each batch row", "of the row before it, the first those of the last",
+             [](std::int64_t row, std::int64_t rows) { return (row + rows - 1) % rows; });
+    from_row("each batch row", "of the row after it, the last those of the first",
+             [](std::int64_t row, std::int64_t rows) { return (row + 1) % rows; });
   }
 
   void add_key_heads() {
@@ -196,9 +211,15 @@ class OtherAttentions {
       const char* words;
       double value;
     };
+    // Twice, where the claim's own scale divides by it once.
+    const bool divides = std::fabs(own * std::sqrt(width) - 1) < 1e-9;
+    const char* const divided = divides    ? "scores are divided by the root of head_dim twice"
+                                : own == 1 ? "scores are divided by the root of head_dim, where the claim divides by "
+                                             "nothing"
+                                           : "scores are divided by the root of head_dim beside the claim's own scale";
     const Scale scales[] = {
         {"products of queries and keys are not scaled", 1},
-        {"scores are divided by the root of head_dim twice", own / std::sqrt(width)},
+        {divided, own / std::sqrt(width)},
         {"scores are divided by the root of num_heads head_dim", 1 / std::sqrt(heads * width)},
         {"scores are divided by head_dim, not by its root", 1 / width},
         {"scores are divided by the root of head_dim", 1 / std::sqrt(width)},
@@ -342,6 +363,23 @@ class OtherAttentions {
           },
           DiagnosedStage::position);
     };
+    if (batch_ > 1) {
+      const auto of_first_row = [this](std::string words, auto of) {
+        add(
+            std::move(words),
+            [of](Spec&, AttentionCase& request) {
+              request.query_positions = request.positions;
+              std::vector<std::int64_t>& changed = of(request);
+              for (std::int64_t i = 0; i < std::ssize(changed); ++i)
+                changed[index(i)] = changed[index(i % request.tokens)];
+            },
+            DiagnosedStage::position);
+      };
+      of_first_row("keys of all batch rows are turned by the first one's positions, and queries by their own",
+                   [](AttentionCase& request) -> std::vector<std::int64_t>& { return request.positions; });
+      of_first_row("queries of all batch rows are turned by the first one's positions, and keys by their own",
+                   [](AttentionCase& request) -> std::vector<std::int64_t>& { return request.query_positions; });
+    }
     counted("keys are turned by positions that count from the first key of their row's call, and queries by their own",
             [](AttentionCase& request) -> std::vector<std::int64_t>& { return request.positions; });
     counted("queries are turned by positions that count from the first of their row's call, and keys by their own",
@@ -409,7 +447,51 @@ class OtherAttentions {
     if (!request_.starts.empty())
       add_ends("every batch row begins where the first does, behind its padding on the left",
                [](AttentionCase& request) { std::ranges::fill(request.starts, request.starts.front()); });
+    add_other_rows_ends();
+    add_blocks_of_padding();
     add_low_padding();
+  }
+
+  // All rows end, or begin, where one of them does.
+  void add_other_rows_ends() {
+    const auto all = [this](std::string words, auto which, std::vector<std::int64_t> AttentionCase::*edges) {
+      add_ends(std::move(words), [which, edges](AttentionCase& request) {
+        std::vector<std::int64_t>& list = request.*edges;
+        const std::int64_t one = which(list);
+        std::ranges::fill(list, one);
+      });
+    };
+    const auto least = [](const std::vector<std::int64_t>& list) { return std::ranges::min(list); };
+    const auto most = [](const std::vector<std::int64_t>& list) { return std::ranges::max(list); };
+    const auto last = [](const std::vector<std::int64_t>& list) { return list.back(); };
+    if (!request_.ends.empty()) {
+      all("every batch row ends where the shortest does, before its padding on the right", least, &AttentionCase::ends);
+      all("every batch row ends where the longest does, before its padding on the right", most, &AttentionCase::ends);
+      all("every batch row ends where the last does, before its padding on the right", last, &AttentionCase::ends);
+    }
+    if (request_.starts.empty()) return;
+    all("every batch row begins where the one that begins last does, behind its padding on the left", most,
+        &AttentionCase::starts);
+    all("every batch row begins where the one that begins first does, behind its padding on the left", least,
+        &AttentionCase::starts);
+    all("every batch row begins where the last does, behind its padding on the left", last, &AttentionCase::starts);
+  }
+
+  // Rows that are read in whole blocks.
+  void add_blocks_of_padding() {
+    for (const std::int64_t block : {2, 4, 8, 16, 32, 64}) {
+      if (!request_.ends.empty())
+        add_ends(fmt::format("padding on the right is seen up to the next multiple of {} keys", block),
+                 [block](AttentionCase& request) {
+                   for (std::int64_t& end : request.ends)
+                     end = std::min((end + block - 1) / block * block, request.tokens);
+                 });
+      if (!request_.starts.empty())
+        add_ends(fmt::format("padding on the left is seen from the multiple of {} keys before its end", block),
+                 [block](AttentionCase& request) {
+                   for (std::int64_t& start : request.starts) start = start / block * block;
+                 });
+    }
   }
 
   // Padding that a finite number hides, as seen where all its keys and values are zeros.
@@ -445,6 +527,12 @@ class OtherAttentions {
       }
     };
     list_.push_back(std::move(masked));
+  }
+
+  void add_causal() {
+    OtherAttention other{.words = "", .says = OtherAttention::Says::claim};
+    other.change = [causal = !claimed_.causal](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = causal; };
+    list_.push_back(std::move(other));
   }
 
   // A window that no query of a call reaches the end of is none.

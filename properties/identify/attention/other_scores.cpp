@@ -128,6 +128,13 @@ void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& lis
     OtherAttention uncapped{.words = "", .says = OtherAttention::Says::claim};
     uncapped.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->logit_softcap.reset(); };
     list.push_back(std::move(uncapped));
+    const double scale = score_scale(claimed);
+    const auto is_limit_of_products = [cap, scale](double product, double bias) {
+      return scale * cap * std::tanh(product / scale / cap) + bias;
+    };
+    if (std::fabs(scale - 1) > 0x1p-20)
+      add("the softcap limits products of queries and keys before they are scaled, where the claim scales them first",
+          is_limit_of_products);
     add("capped scores are not multiplied by the softcap",
         [cap](double product, double bias) { return std::tanh(product / cap) + bias; });
     add("scores beyond the softcap are cut off, where the claim has its tanh",

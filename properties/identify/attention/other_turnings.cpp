@@ -1,17 +1,51 @@
 #include "properties/identify/attention/other_turnings.hpp"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "lib/numeric/index.hpp"
+#include "lib/spec/channels.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/model/attention_oracle.hpp"
+#include "properties/model/attention_quick.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
 namespace {
+
+// In double, so that no rounding is among what explains answers.
+Tensor turned_values(TurningOracle& turning, const AttentionCase& request) {
+  const Rope& head = turning.head();
+  const Tensor& given = request.v;
+  Tensor made = Tensor::zeros(Dtype::float64, given.shape);
+  const std::int64_t width = given.shape[3];
+  const std::vector<std::int64_t> lengths = lengths_of(request, &turning);
+  std::vector<QuickTurn> turns(index(pairs(head)));
+  for (std::int64_t vector = 0; vector * width < given.elements(); ++vector) {
+    const std::int64_t token = vector % request.tokens;
+    const std::int64_t row = vector / request.tokens / given.shape[1];
+    const std::int64_t first = vector * width;
+    turning.turn_quickly(place_of(request, row, token, Role::key, lengths), turns);
+    for (const Passthrough& channel : passthrough_channels(head))
+      made.set(first + channel.output, given.at(first + channel.input));
+    for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+      const QuickTurn& turn = turns[index(pair)];
+      const Channels from = channels_of_pair(head, head.pairing, pair);
+      const Channels to = channels_of_pair(head, head.output_pairing, pair);
+      const double x0 = given.at(first + from.first);
+      const double x1 = given.at(first + from.second);
+      const auto cosine = static_cast<double>(turn.cosine);
+      const auto sine = static_cast<double>(turn.sine);
+      made.set(first + to.first, x0 * cosine - x1 * sine);
+      made.set(first + to.second, x0 * sine + x1 * cosine);
+    }
+  }
+  return made;
+}
 
 class OtherTurnings {
  public:
@@ -45,6 +79,16 @@ class OtherTurnings {
           [](std::int64_t position) { return position + 1; });
     moved("positions are halved, and rounded down", of_both, [](std::int64_t position) { return position >> 1; });
     moved("positions are doubled", of_both, [](std::int64_t position) { return 2 * position; });
+  }
+
+  // Values as keys of their places are.
+  void add_values(const Spec& claim) {
+    list_.push_back({.words = "values are turned by their positions too",
+                     .stage = DiagnosedStage::rotation,
+                     .change = [claim](Spec&, AttentionCase& request) {
+                       const auto position = position_model(claim, *held<Attention>(claim));
+                       request.v = turned_values(*position->turning(), request);
+                     }});
   }
 
   // Of rules that multiply what they turn.
@@ -147,6 +191,7 @@ void add_other_turnings(const Spec& claim, const AttentionCase& request, std::ve
   OtherTurnings others(request, list);
   others.add_none();
   others.add_sides();
+  if (!is_16_bit(claim.dtype)) others.add_values(claim);
   const auto* rope = carried<Rope>(attention);
   if (rope != nullptr) others.add_factor(*rope);
   if (rope != nullptr && depends_on_length(claim) && request.batch > 1) others.add_lengths(*rope);

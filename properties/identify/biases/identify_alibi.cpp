@@ -10,6 +10,7 @@
 #include "properties/identify/biases/bias_places.hpp"
 #include "properties/identify/biases/identify_bias.hpp"
 #include "properties/identify/biases/other_slopes.hpp"
+#include "lib/numeric/index.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "reference/alibi.hpp"
 #include "subjects/operations.hpp"
@@ -103,6 +104,30 @@ class AlibiIdentifier {
     return false;
   }
 
+  // What keys after the query have that are neither hidden nor given -slope (query - key), as those before it are.
+  std::string later_keys_words() const {
+    const auto all_are = [&](double times) {
+      for (std::int64_t head = 0; head < alibi_.num_heads; ++head) {
+        for (std::int64_t key = query_ + 1; key < keys_; ++key) {
+          const double expected = times * slopes_[index(head)] * static_cast<double>(key - query_);
+          if (!(std::fabs(value(head, key) - expected) <= 8 * roundoff() * std::fabs(expected))) return false;
+        }
+      }
+      return true;
+    };
+    // Far below every bias.
+    constexpr double hidden = -1e4;
+    bool are_hidden = true;
+    for (std::int64_t head = 0; head < alibi_.num_heads; ++head) {
+      for (std::int64_t key = query_ + 1; key < keys_; ++key) are_hidden = are_hidden && value(head, key) <= hidden;
+    }
+    if (are_hidden || all_are(1)) return {};
+    if (all_are(0)) return "keys after the query have no bias";
+    const double times = -value(0, keys_ - 1) / (slopes_.front() * static_cast<double>(keys_ - 1 - query_));
+    if (!all_are(-times)) return "keys after the query have other biases than those before it at the same distance";
+    return fmt::format("keys after the query have {:.6g} times the bias of those before it", times);
+  }
+
   // Keys after the query mirror those before it, or no causal attention sees what they have.
   void take_mask() {
     std::int64_t alike = 0;
@@ -114,6 +139,13 @@ class AlibiIdentifier {
     // A few keys that differ are no mask.
     const bool mirrored = alibi_.form == AlibiForm::distance && 2 * alike > later;
     alibi_.mask = mirrored ? Mask::symmetric : Mask::causal;
+    if (!mirrored && claimed_.mask == Mask::symmetric && alibi_.form == AlibiForm::distance) {
+      // A causal claim judges no later key, and would hide what these have.
+      if (std::string words = later_keys_words(); !words.empty()) {
+        alibi_.mask = Mask::symmetric;
+        found_.faults.emplace_back(std::move(words));
+      }
+    }
     found_.seen.emplace_back(mirrored ? "keys after the query have the bias of those before it"
                                       : "keys after the query do not have the bias of those before it");
   }

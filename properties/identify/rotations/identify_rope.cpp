@@ -19,6 +19,7 @@
 #include "properties/identify/rotations/rotation_faults.hpp"
 #include "properties/identify/rotations/rotation_layout.hpp"
 #include "properties/identify/rotations/wrong_channels.hpp"
+#include "properties/identify/rounded_products.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -605,6 +606,7 @@ class RopeIdentifier {
       tell_lost_signs();
       tell_rounded_vectors();
     }
+    tell_rounded_steps();
     const bool clear = best.is_pinned && rival > best.digits;
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
   }
@@ -697,6 +699,21 @@ class RopeIdentifier {
     found_.of_bound = fitted.of_bound;
     holds_ = fitted.hold;
     if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
+  }
+
+  // An evaluation that is not the claim's admits answers of which one step is rounded, or none at early positions.
+  void tell_rounded_steps() {
+    const bool is_fitted = holds_ && found_.faults.empty() && found_.spec->evaluation != claim_.evaluation;
+    if (!is_fitted || errors_ == ValueErrors::absolute) return;
+    const RoundedProducts rounded = rounded_products(session_, *found_.spec);
+    if (rounded.are_of_evaluation) return;
+    found_.seen.push_back(rounded.words);
+    Spec otherwise = *found_.spec;
+    otherwise.evaluation = claim_.evaluation;
+    // Words in place of fields are of those alone.
+    const bool is_alone = to_json(otherwise) == to_json(claim_);
+    (is_alone ? found_.convention : found_.faults).emplace_back(rounded.words, rounded.stage);
+    departs_ = true;
   }
 
   void settle(Confidence best) { found_.confidence = holds_ && found_.faults.empty() ? best : Confidence::low; }

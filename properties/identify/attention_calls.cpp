@@ -1,0 +1,285 @@
+#include "properties/identify/attention_calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "lib/numeric/index.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/identify/other_query_scales.hpp"
+#include "properties/model/model.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// Times as far apart as usual scores: e^s of some is beyond float32, whose range ends at e^89.
+constexpr double large_scores = 256;
+// Each query's greatest score leaves little weight for others.
+constexpr double sharp_scores = 8;
+// Values are beyond float16's range, which ends at 65504.
+constexpr double great_values = 0x1p20;
+
+// Numbers that every dtype holds, of no order: multiples of 1/64 in [-1, 1), by a linear congruence (Knuth's MMIX).
+class Numbers {
+ public:
+  explicit Numbers(std::uint64_t drawing) : state_(drawing) {}
+
+  double next() {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<double>(state_ >> 57) / 64 - 1;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Positions of three rows about the length from which on a claim's frequencies change. The first reaches half as far
+// again, or half as far, so that it is told from a length below.
+void reach_lengths(AttentionCase& request, const Spec& claim, AskedAs call) {
+  const auto original = static_cast<double>(*original_length(carried<Rope>(*held<Attention>(claim))->rope_scaling));
+  const double times[] = {call == AskedAs::near_and_far ? 0.5 : 1.5, 3, 2};
+  const std::int64_t last = model_of(claim)->range().last;
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t row = i / request.tokens % 3;
+    const std::int64_t length = std::min(static_cast<std::int64_t>(times[row] * original), last);
+    // Rows differ by more than a shift, which turns queries and keys alike.
+    const std::int64_t back = (3 + row) * (request.tokens - 1 - i % request.tokens) + 1;
+    request.positions[static_cast<std::size_t>(i)] = std::max<std::int64_t>(length - back, 0);
+  }
+}
+
+// With a first row that is padded before and behind; the row that with_padding leaves as it is is the second, of two.
+AttentionCase padded_on_both_sides(const AttentionCase& request) {
+  constexpr std::int64_t kept = 4;
+  for (std::int64_t fill = 3;; fill += 2) {
+    AttentionCase padded = with_padding(request, PaddedSide::both, std::min(kept, request.tokens), fill, 0);
+    const bool is_on_both = padded.starts.front() > 0 && padded.ends.front() < padded.tokens;
+    if (is_on_both || request.tokens < kept + 2) return padded;
+  }
+}
+
+// Positions of two rows at which queries' scales are told apart; the second row's lie one place further on.
+void reach_scales(AttentionCase& request, const QueryScale& scale, std::int64_t end) {
+  const std::vector<std::int64_t> list = positions_about_scale(scale, end);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t token = i % request.tokens + i / request.tokens % request.batch;
+    request.positions[static_cast<std::size_t>(i)] =
+        list[static_cast<std::size_t>(std::min(token, std::ssize(list) - 1))];
+  }
+}
+
+void multiply(Tensor& tensor, double by) {
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, by * tensor.at(i));
+}
+
+// Digits down to 2^-20 of a number.
+void make_fine(AttentionCase& request) {
+  Numbers numbers(11);
+  for (Tensor* tensor : {&request.q, &request.k, &request.v}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i)
+      tensor->set(i, tensor->at(i) * (1 + numbers.next() * 0x1p-8) + numbers.next() * 0x1p-14);
+  }
+}
+
+// Zeros in the place of every other vector of [batch, heads, tokens, width].
+void blank_every_other(Tensor& q) {
+  for (std::int64_t i = 0; i < q.elements(); ++i) {
+    if (i / q.shape[3] % q.shape[2] % 2 == 1) q.set(i, 0);
+  }
+}
+
+// Scores of up to about 4, of few channels of each vector: their sums are off by less, which in 16 bits hides much.
+void keep_few_channels(AttentionCase& request) {
+  constexpr std::int64_t kept = 2;
+  const std::int64_t width = request.q.shape[3];
+  for (Tensor* tensor : {&request.q, &request.k}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) {
+      if (i % width % (width / 2) >= kept) tensor->set(i, 0);
+    }
+  }
+  multiply(request.q, std::exp2(std::ceil(std::log2(static_cast<double>(width) / (2 * kept)) / 2) + 1));
+}
+
+// All scores of a query are about one number, where nothing turns: from a little below 0 to -120, falling from query to
+// query, so that a limit is told from others.
+void set_low_scores(AttentionCase& request, double scale) {
+  const auto width = static_cast<double>(request.q.shape[3]);
+  const auto near_1 = [](Tensor& tensor, double times) {
+    for (std::int64_t i = 0; i < tensor.elements(); ++i)
+      tensor.set(i, times * (1 + std::clamp(tensor.at(i), -1.0, 1.0) / 8));
+  };
+  near_1(request.k, 1);
+  near_1(request.q, -1);
+  const std::int64_t queries = request.q.shape[2];
+  const double step = std::exp2(std::floor(std::log2(120 / (width * scale) / static_cast<double>(queries))));
+  for (std::int64_t i = 0; i < request.q.elements(); ++i) {
+    const std::int64_t query = i / request.q.shape[3] % queries;
+    request.q.set(i, step * static_cast<double>(query + 1) * request.q.at(i));
+  }
+}
+
+// Of each row of a padded call the tokens that are no padding: the first begins and ends neither first nor last, nor does
+// the last, and ends lie between multiples of small powers of two.
+struct Sequence {
+  std::int64_t first;
+  std::int64_t end;
+};
+constexpr std::array<Sequence, 5> sequences_of_rows{{{2, 9}, {0, 12}, {3, 7}, {0, 3}, {1, 8}}};
+
+AttentionCase padded_rows_of(AttentionCase request) {
+  for (const Sequence& row : sequences_of_rows) {
+    request.starts.push_back(row.first);
+    request.ends.push_back(row.end);
+  }
+  for (Tensor* tensor : {&request.k, &request.v}) {
+    const std::int64_t width = tensor->shape[3];
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) {
+      const std::int64_t vector = i / width;
+      if (!request.sequence(vector / request.tokens / tensor->shape[1]).contains(vector % request.tokens))
+        tensor->set(i, 0);
+    }
+  }
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const KeyRange sequence = request.sequence(i / request.tokens % request.batch);
+    if (!sequence.contains(i % request.tokens))
+      request.positions[index(i)] = request.positions[index(i / request.tokens * request.tokens + sequence.first)];
+  }
+  return request;
+}
+
+}  // namespace
+
+AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch, std::uint64_t drawing) {
+  const auto& encoding = *held<Attention>(claim);
+  const gen::PositionRange range = model_of(claim)->range();
+  AttentionCase request =
+      attention_case(claim, {.position = range.first, .tokens = tokens, .batch = batch, .heads = 1, .fill = 3});
+  Numbers numbers(drawing);
+  // Products of D numbers of variance 1/3 have variance D/9.
+  const double apart = score_scale(encoding) * std::sqrt(static_cast<double>(encoding.head_dim)) / 3;
+  // A softcap is seen in scores about as large.
+  const double wanted = std::clamp(encoding.logit_softcap.value_or(1), 1.0, 4.0);
+  const double size = std::exp2(std::floor(std::log2(wanted / apart) / 2));
+  for (Tensor* tensor : {&request.q, &request.k, &request.v}) {
+    const double times = tensor == &request.v ? 1 : size;
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, times * numbers.next());
+  }
+  // Above and below 0, and some beyond a query's scores.
+  for (std::int64_t i = 0; request.sinks && i < request.sinks->elements(); ++i)
+    request.sinks->set(i, 3 * (i % 2 == 0 ? 1 : -1) * std::fabs(numbers.next()));
+  const std::int64_t width = range.last - range.first;
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t token = i % tokens;
+    const std::int64_t line = i / tokens;  // axis and row
+    const std::int64_t step = 1 + line / batch;
+    const std::int64_t at = 5 + 37 * line + step * (token + token / 2 + token / 4);
+    request.positions[static_cast<std::size_t>(i)] = range.first + at % width;
+  }
+  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
+    std::sort(row, row + tokens);
+  return request;
+}
+
+std::int64_t heads_of(AskedAs call) {
+  const bool is_long = call == AskedAs::lengthy || call == AskedAs::long_step || call == AskedAs::lengthy_step;
+  return is_long ? most_heads_of_long : std::numeric_limits<std::int64_t>::max();
+}
+
+std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale) {
+  const std::int64_t unit = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
+  constexpr std::int64_t queries = 3;
+  const std::int64_t tokens = unit + queries + 2;
+  const std::int64_t last = model_of(claim)->range().last;
+  const bool has_room = 3 * tokens < last;
+  // Or a whole period further on.
+  if (tokens > longest_cache || (!has_room && tokens + unit >= last)) return std::nullopt;
+  AttentionCase request = ordinary_case(claim, tokens, 1);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
+    request.positions[static_cast<std::size_t>(i)] = has_room ? 3 * i : i + unit;
+  // Few keys count then.
+  multiply(request.q, sharp_scores);
+  return last_of(request, queries);
+}
+
+std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint64_t drawing) {
+  const auto& encoding = *held<Attention>(claim);
+  const auto model = model_of(claim);
+  const std::int64_t room = model->most_tokens_from(model->range().first);
+  const bool is_long = call == AskedAs::lengthy;
+  const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far || call == AskedAs::far_step;
+  const bool is_scaled = call == AskedAs::scaled || call == AskedAs::scaled_step;
+  const bool is_lengthy = is_long || call == AskedAs::lengthy_step;
+  std::int64_t tokens = std::min(is_lengthy ? long_call : short_call, room);
+  if (is_lengthy && tokens <= short_call) return std::nullopt;
+  const auto* rope = carried<Rope>(encoding);
+  if (is_far && !(rope != nullptr && depends_on_length(claim) && original_length(rope->rope_scaling)))
+    return std::nullopt;
+  const auto& scale = encoding.query_scale;
+  if (is_scaled && !scale) return std::nullopt;
+  if (call == AskedAs::great && claim.dtype == Dtype::float16) return std::nullopt;
+  if (call == AskedAs::channels && (!is_16_bit(claim.dtype) || encoding.head_dim < 8)) return std::nullopt;
+  if (call == AskedAs::long_step) {
+    constexpr std::int64_t beyond = 5;
+    constexpr std::int64_t longest_window = 4096;
+    if (!encoding.window || *encoding.window > longest_window) return std::nullopt;
+    tokens = *encoding.window + beyond;
+    if (tokens <= short_call || tokens > room) return std::nullopt;
+  }
+  if (call == AskedAs::pair || call == AskedAs::single) {
+    if (room <= 2) return std::nullopt;
+    tokens = call == AskedAs::pair ? 2 : 1;
+  }
+  const bool has_padded_rows = call == AskedAs::padded_rows || call == AskedAs::padded_rows_step;
+  if (has_padded_rows && tokens < short_call) return std::nullopt;
+  if (call == AskedAs::fine && is_16_bit(claim.dtype)) return std::nullopt;
+  const bool is_one_row = is_lengthy || call == AskedAs::long_step;
+  AttentionCase request = ordinary_case(claim, tokens, is_one_row ? 1 : is_far ? 3 : 2, drawing);
+  if (has_padded_rows) request = padded_rows_of(ordinary_case(claim, tokens, std::ssize(sequences_of_rows), drawing));
+  if (is_far) reach_lengths(request, claim, call);
+  if (is_scaled) reach_scales(request, *scale, model->range().last);
+  switch (call) {
+    case AskedAs::channels: keep_few_channels(request); break;
+    case AskedAs::low: set_low_scores(request, score_scale(encoding)); break;
+    case AskedAs::large: multiply(request.q, large_scores); break;
+    case AskedAs::sharp: multiply(request.q, sharp_scores); break;
+    case AskedAs::great: multiply(request.v, great_values); break;
+    case AskedAs::blank: blank_every_other(request.q); break;
+    case AskedAs::fine: make_fine(request); break;
+    case AskedAs::padded: return padded_on_both_sides(request);
+    case AskedAs::padded_step: return last_of(padded_on_both_sides(request), 3);
+    case AskedAs::step:
+    case AskedAs::long_step:
+    case AskedAs::lengthy_step:
+    case AskedAs::padded_rows_step:
+    case AskedAs::far_step: return last_of(request, 3);
+    case AskedAs::short_step: return last_of(request, 1);
+    case AskedAs::scaled_step: return last_of(request, 6);
+    case AskedAs::usual:
+    case AskedAs::lengthy:
+    case AskedAs::single:
+    case AskedAs::pair:
+    case AskedAs::padded_rows:
+    case AskedAs::far:
+    case AskedAs::near_and_far:
+    case AskedAs::scaled: break;
+  }
+  return request;
+}
+
+std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::int64_t count) {
+  const auto model = model_of(claim);
+  const std::int64_t tokens = std::min(short_call, model->most_tokens_from(model->range().first));
+  if (tokens < count + 2) return std::nullopt;
+  const AttentionCase request = ordinary_case(claim, tokens, 2, 8);
+  constexpr std::int64_t most_tries = 400;
+  for (std::int64_t fill = 3; fill < most_tries; fill += 2) {
+    AttentionCase padded = with_padding(request, side, tokens - count, fill, 0);
+    const std::int64_t seen = side == PaddedSide::left ? padded.starts.front() : tokens - padded.ends.front();
+    if (seen == count) return padded;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "lib/spec/spec.hpp"
+#include "properties/model/attention_case.hpp"
+
+namespace sextant::identify {
+
+/// Tokens of usual calls, and of long ones: no multiple of a tile's width, and odd.
+inline constexpr std::int64_t short_call = 12;
+inline constexpr std::int64_t long_call = 165;
+inline constexpr std::int64_t most_heads_of_long = 2;
+
+/// The kinds of calls that attention is told by.
+enum class AskedAs {
+  usual,
+  lengthy,
+  single,  // of one token
+  pair,    // of two
+  fine,    // of vectors whose digits 16 bits do not hold
+  channels,
+  sharp,
+  low,
+  large,
+  great,
+  blank,
+  padded,
+  padded_rows,  // of several rows, the first of which is neither the longest nor the shortest
+  step,
+  short_step,    // of one query
+  long_step,     // of more keys than a window has
+  lengthy_step,  // of many keys
+  padded_step,
+  padded_rows_step,
+  far,
+  near_and_far,
+  far_step,
+  scaled,
+  scaled_step
+};
+
+/// Each of them, in the order in which they are asked.
+inline constexpr AskedAs all_calls[] = {AskedAs::usual,
+                                        AskedAs::lengthy,
+                                        AskedAs::single,
+                                        AskedAs::pair,
+                                        AskedAs::fine,
+                                        AskedAs::channels,
+                                        AskedAs::sharp,
+                                        AskedAs::large,
+                                        AskedAs::low,
+                                        AskedAs::great,
+                                        AskedAs::blank,
+                                        AskedAs::padded,
+                                        AskedAs::padded_rows,
+                                        AskedAs::step,
+                                        AskedAs::short_step,
+                                        AskedAs::long_step,
+                                        AskedAs::lengthy_step,
+                                        AskedAs::padded_step,
+                                        AskedAs::padded_rows_step,
+                                        AskedAs::far,
+                                        AskedAs::near_and_far,
+                                        AskedAs::far_step,
+                                        AskedAs::scaled,
+                                        AskedAs::scaled_step};
+
+/// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places;
+/// other vectors for each drawing.
+AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch, std::uint64_t drawing = 7);
+
+/// What is asked of each kind; nothing where the claim has none.
+std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint64_t drawing = 7);
+
+/// How many heads of such a call are judged.
+std::int64_t heads_of(AskedAs call);
+
+/// Padding on one side of the first of two rows, of so many tokens.
+std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::int64_t count);
+
+/// A step so far in its sequence that indices are beyond the length from which queries are scaled, at three times their
+/// positions where the claim reaches so far.
+std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale);
+
+}  // namespace sextant::identify

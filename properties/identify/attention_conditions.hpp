@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/spec/spec.hpp"
+#include "properties/identify/asked_attention.hpp"
+#include "properties/identify/attention_calls.hpp"
+#include "properties/identify/other_attention.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant::identify {
+
+/// In which calls a difference shows that explains one of a kind: others differ from it in what its sentence leaves
+/// open, numbers of tokens, queries, keys and batch rows. Calls that a subject refuses tell nothing.
+class Conditions {
+ public:
+  /// @param claim, other  outlive it
+  Conditions(Session& session, const Spec& claim, const OtherAttention& other)
+      : session_(session), claim_(claim), other_(other) {}
+
+  /// Whether what it says of batch rows is not so of more rows, whose positions, ends and vectors all differ.
+  bool is_refuted(AskedAs call) const;
+
+  /// The end of the sentence on a call, empty where other calls show the same. @param usual  the usual call, of another
+  /// one; null where there is none
+  std::string of(AskedAs call, const AttentionCase& request, const AskedCase* usual) const;
+
+ private:
+  /// What a call is answered by: the difference, the claim, either, as where they are the same, or neither.
+  enum class Shows { it, claim, either, neither };
+
+  static constexpr std::int64_t all_heads = std::numeric_limits<std::int64_t>::max();
+
+  bool names(std::string_view kind) const { return other_.words.find(kind) != std::string::npos; }
+  bool is_usual(const AskedCase* usual) const;
+  OtherAttention made_for(const AttentionCase& request) const;
+  Shows shown(std::optional<AttentionCase> request, std::int64_t heads = all_heads) const;
+  Shows shown_by(std::int64_t tokens, std::int64_t rows) const;
+  Shows shown_by_step(std::int64_t keys, std::int64_t queries, std::int64_t heads) const;
+  std::string of_whole(const AttentionCase& request) const;
+  std::string of_more_tokens() const;
+  std::string of_batches() const;
+  std::string of_few_tokens(std::int64_t tokens) const;
+  std::string of_padding(const AttentionCase& request) const;
+  std::string of_steps(AskedAs call) const;
+  std::string of_long_steps() const;
+
+  Session& session_;
+  const Spec& claim_;
+  const OtherAttention& other_;
+};
+
+/// What is said of calls that are the first whose answers are wrong, where nothing explains them.
+std::string words_of_calls(Session& session, const Spec& claim, AskedAs call);
+
+}  // namespace sextant::identify
