@@ -417,6 +417,23 @@ TEST(DiagnosedAttention, HasOtherHeadsBiases) {
     EXPECT_EQ(said(with, claim), "the bias is left out, in head 3 alone") << claim;
 }
 
+TEST(DiagnosedAttention, CountsAWindowByPositions) {
+  Attending with;
+  with.sees = [](const Attention& of, const Seen& at) {
+    return at.key <= at.query && (!of.window || at.query_position - at.key_position < static_cast<double>(*of.window));
+  };
+  EXPECT_EQ(said(with, R"({"encoding":"attention","num_heads":4,"head_dim":16,"causal":true,"window":8})"),
+            "the window counts positions, where the claim counts tokens");
+}
+
+TEST(DiagnosedAttention, DividesWhereNothingDivides) {
+  Attending with;
+  with.scale = [](const Attention&) { return 0.25; };
+  EXPECT_EQ(words(with, R"({"encoding":"attention","num_heads":4,"head_dim":16,"softmax_scale":1})"),
+            "scores are divided by the root of head_dim, where the claim divides by nothing: softmax_scale 0.25 "
+            "measured, 1 claimed");
+}
+
 TEST(DiagnosedAttention, CountsOtherDistances) {
   Attending with;
   with.distance = [](double d) { return d * d; };

@@ -133,6 +133,40 @@ TEST(DiagnosedSteps, LeaveAWindowOutOfLongSteps) {
   EXPECT_EQ(said(change, window_of(8)), "window none measured, 8 claimed, in steps over more than 32 keys");
 }
 
+TEST(DiagnosedSteps, HaveAnotherWindow) {
+  const Change wider = [](Asked& asked) {
+    if (asked.is_step()) asked.attention().window = 9;
+  };
+  EXPECT_EQ(said(wider, window_of(8)), "window 9 measured, 8 claimed, in steps alone");
+}
+
+TEST(DiagnosedSteps, TurnKeysByTheirIndices) {
+  const Change by_index = [](Asked& asked) {
+    if (asked.is_step()) asked.change("positions", [](std::int64_t, std::int64_t key, std::int64_t) { return key; });
+  };
+  for (const std::string& claim : {rope, cached})
+    EXPECT_EQ(said(by_index, claim), "in a step keys are turned by their indices, not by their positions") << claim;
+}
+
+TEST(DiagnosedSteps, HaveBucketsOfBothDirections) {
+  const Change both = [](Asked& asked) {
+    RelativeBias position = *carried<RelativeBias>(asked.attention());
+    position.bidirectional = true;
+    asked.attention().position = position;
+  };
+  const std::string told = said(both, claim_of(R"(,"position":{"encoding":"relative_bias","bidirectional":false})"));
+  EXPECT_EQ(told.find("buckets are of both directions, where the claim has those of one"), 0U) << told;
+}
+
+TEST(DiagnosedSteps, ShareSinks) {
+  const Change of_first = [](Asked& asked) {
+    Tensor& sinks = asked.inputs.at("sinks");
+    const Tensor given = sinks;
+    for (std::int64_t head = 0; head < sinks.elements(); ++head) sinks.set(head, given.at(head / 2 * 2));
+  };
+  EXPECT_EQ(said(of_first, claim_of(R"(,"sinks":true)")), "heads of a group have the sink of its first one");
+}
+
 TEST(DiagnosedSteps, LimitProductsThatAreNotYetScaled) {
   // c s tanh(p / c) is a cap of c s on s p.
   const Change raw = [](Asked& asked) { *asked.attention().logit_softcap *= score_scale(asked.attention()); };

@@ -120,8 +120,8 @@ void set_low_scores(AttentionCase& request, double scale) {
   }
 }
 
-// Of each row of a padded call the tokens that are no padding: the first begins and ends neither first nor last, nor does
-// the last, and ends lie between multiples of small powers of two.
+// Of each row of a padded call the tokens that are no padding: the first row begins and ends neither first nor last,
+// nor does the last row, and ends lie between multiples of small powers of two.
 struct Sequence {
   std::int64_t first;
   std::int64_t end;

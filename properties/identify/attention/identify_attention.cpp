@@ -607,6 +607,13 @@ class AttentionIdentifier {
     const bool is_coarse =
         fitted.spec.accuracy == AccuracyClass::float16_angle || fitted.spec.accuracy == AccuracyClass::bfloat16_angle;
     if (is_coarse) rotation_ = Confidence::medium;
+    // A wider bound that admits the answers says of no step that it is rounded.
+    if (fitted.hold && fitted.spec.evaluation != claim_.evaluation) {
+      found_.seen.emplace_back(
+          "answers are less exact than the claim's evaluation allows; which steps are rounded is "
+          "not told");
+      rotation_ = Confidence::medium;
+    }
     found_.confidence = !found_.faults.empty()                          ? Confidence::low
                         : !is_guess_ && rotation_ != Confidence::medium ? Confidence::high
                                                                         : Confidence::medium;

@@ -258,6 +258,9 @@ class OtherAttentions {
         });
       };
       sinks("every head has the sink of the first", [](const Tensor& given, std::int64_t) { return given.at(0); });
+      if (const std::int64_t group = claimed_.num_heads / claimed_.num_kv_heads; group > 1)
+        sinks("heads of a group have the sink of its first one",
+              [group](const Tensor& given, std::int64_t head) { return given.at(head / group * group); });
       sinks("a sink counts as a score of 0, whatever it is", [](const Tensor&, std::int64_t) { return 0.0; });
       sinks("sinks are multiplied by softmax_scale, as products of queries and keys are",
             [scale = score_scale(claimed_)](const Tensor& given, std::int64_t head) { return scale * given.at(head); });
@@ -541,9 +544,21 @@ class OtherAttentions {
     OtherAttention none{.words = "", .says = OtherAttention::Says::claim};
     none.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); };
     list_.push_back(std::move(none));
-    if (!is_step_) return;
     const auto unbounded = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); };
     const std::int64_t window = *claimed_.window;
+    if (axes_of(claim_.encoding) == 1)
+      add_mask("the window counts positions, where the claim counts tokens", unbounded,
+               [window](const ScoresOfQuery& of, std::int64_t key) {
+                 const std::int64_t there = of.request.positions[index(of.place.batch * of.request.tokens + key)];
+                 return std::abs(of.request.query_position(of.place.batch, of.place.token) - there) < window;
+               });
+    if (!is_step_) return;
+    for (const std::int64_t another : {window + 1, window - 1, 2 * window, window / 2}) {
+      if (another < 1 || another == window) continue;
+      OtherAttention other{.words = "", .says = OtherAttention::Says::claim};
+      other.change = [another](Spec& spec, AttentionCase&) { held<Attention>(spec)->window = another; };
+      list_.push_back(std::move(other));
+    }
     add_mask("in a step the window counts its queries from the top left: the first one as the sequence's first token",
              unbounded,
              [window](const ScoresOfQuery& of, std::int64_t key) { return std::abs(of.place.token - key) < window; });
@@ -671,6 +686,8 @@ class OtherAttentions {
               return key > first_own(request, row) ? 0 : own;
             });
     }
+    moved("in a step keys are turned by their indices, not by their positions",
+          [](const AttentionCase&, std::int64_t, std::int64_t key, std::int64_t) { return key; });
     if (claimed_.cached_keys == CachedKeys::plain)
       moved("in a step cached keys are not turned by their positions, and its own are",
             [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {

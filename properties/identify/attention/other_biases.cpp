@@ -148,6 +148,17 @@ class OtherBiases {
         request.weight->set(i, given.at(i % heads * buckets + i / heads));
     };
     list_.push_back({.words = "the weight is read as if it had a row for each head: transposed", .change = transposed});
+    OtherAttention sided{.words = carried<RelativeBias>(claimed_)->bidirectional
+                                      ? "buckets are of one direction, where the claim has those of both"
+                                      : "buckets are of both directions, where the claim has those of one",
+                         .says = OtherAttention::Says::claim};
+    sided.change = [](Spec& spec, AttentionCase&) {
+      auto& attention = *held<Attention>(spec);
+      RelativeBias changed = *carried<RelativeBias>(attention);
+      changed.bidirectional = !changed.bidirectional;
+      attention.position = changed;
+    };
+    if (carried<RelativeBias>(claimed_)->buckets == BucketRule::t5) list_.push_back(std::move(sided));
     list_.push_back({.words = "query and key change places: the bias is that of query - key",
                      .stage = DiagnosedStage::position,
                      .bias = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
