@@ -41,6 +41,7 @@ const std::vector<Told>& of_scores() {
       {"attention-position-unasked", "scores rise by 0.125 from key to key, where the claim adds nothing to them"},
       {"attention-none-distance", "scores rise by 0.01 from key to key, where the claim adds nothing to them"},
       {"attention-window-dropped", "the bias is left out"},
+      {"attention-longrope-length-of-last-row", "all batch rows take the last one's length"},
       {"attention-window-whole-unbiased", "the bias is left out, in calls of 49 tokens and not in those of 12"},
       {"attend-factor-left-out-bfloat16", "the attention factor is left out"},
       {"attend-not-rescaled", "of 165 tokens scores of keys from 64 on are 1 too high beside the other keys'"},

@@ -36,10 +36,11 @@ class Numbers {
 };
 
 // Positions of three rows about the length from which on a claim's frequencies change. The first reaches half as far
-// again, or half as far, so that it is told from a length below.
+// again; it, or the last, may reach half as far, so that it is told from a length below.
 void reach_lengths(AttentionCase& request, const Spec& claim, AskedAs call) {
   const auto original = static_cast<double>(*original_length(carried<Rope>(*held<Attention>(claim))->rope_scaling));
-  const double times[] = {call == AskedAs::near_and_far ? 0.5 : 1.5, 3, 2};
+  constexpr double near = 0.5;
+  const double times[] = {call == AskedAs::near_and_far ? near : 1.5, 3, call == AskedAs::far_and_near ? near : 2};
   const std::int64_t last = model_of(claim)->range().last;
   for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
     const std::int64_t row = i / request.tokens % 3;
@@ -208,7 +209,8 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
   const auto model = model_of(claim);
   const std::int64_t room = model->most_tokens_from(model->range().first);
   const bool is_long = call == AskedAs::lengthy;
-  const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far || call == AskedAs::far_step;
+  const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far || call == AskedAs::far_and_near ||
+                      call == AskedAs::far_step;
   const bool is_scaled = call == AskedAs::scaled || call == AskedAs::scaled_step;
   const bool is_lengthy = is_long || call == AskedAs::lengthy_step;
   std::int64_t tokens = std::min(is_lengthy ? long_call : short_call, room);
@@ -263,6 +265,7 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     case AskedAs::padded_rows:
     case AskedAs::far:
     case AskedAs::near_and_far:
+    case AskedAs::far_and_near:
     case AskedAs::scaled: break;
   }
   return request;

@@ -36,6 +36,7 @@ enum class AskedAs {
   padded_rows_step,
   far,
   near_and_far,
+  far_and_near,
   far_step,
   scaled,
   scaled_step
@@ -63,6 +64,7 @@ inline constexpr AskedAs all_calls[] = {AskedAs::usual,
                                         AskedAs::padded_rows_step,
                                         AskedAs::far,
                                         AskedAs::near_and_far,
+                                        AskedAs::far_and_near,
                                         AskedAs::far_step,
                                         AskedAs::scaled,
                                         AskedAs::scaled_step};

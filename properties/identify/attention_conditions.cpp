@@ -249,7 +249,8 @@ std::string words_of_calls(Session& session, const Spec& claim, AskedAs call) {
     case AskedAs::padded_rows_step:
       return "values are wrong in steps over rows with padding, and right in those without";
     case AskedAs::far:
-    case AskedAs::near_and_far: return "values are wrong in calls about the length from which frequencies change";
+    case AskedAs::near_and_far:
+    case AskedAs::far_and_near: return "values are wrong in calls about the length from which frequencies change";
     case AskedAs::far_step:
       return "values are wrong in steps about the length from which frequencies change, and right in whole calls there";
     case AskedAs::scaled: return "values are wrong in calls that reach positions at which queries are scaled";

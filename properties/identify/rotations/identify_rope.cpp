@@ -20,6 +20,8 @@
 #include "properties/identify/rotations/rotation_layout.hpp"
 #include "properties/identify/rotations/wrong_channels.hpp"
 #include "properties/identify/rounded_products.hpp"
+#include "properties/identify/rotations/rounded_values.hpp"
+#include "properties/identify/rotations/wrong_channels.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::identify {
@@ -707,6 +709,8 @@ class RopeIdentifier {
     if (!is_fitted || errors_ == ValueErrors::absolute) return;
     const RoundedProducts rounded = rounded_products(session_, *found_.spec);
     if (rounded.are_of_evaluation) return;
+    // Truncated results look like such an evaluation's: identify.cpp tells them.
+    if (rounded_values(session_, *found_.spec).are_truncated) return;
     found_.seen.push_back(rounded.words);
     Spec otherwise = *found_.spec;
     otherwise.evaluation = claim_.evaluation;
