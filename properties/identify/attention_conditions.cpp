@@ -27,7 +27,8 @@ bool Conditions::is_usual(const AskedCase* usual) const {
 OtherAttention Conditions::made_for(const AttentionCase& request) const {
   if (other_.words.empty()) return other_;
   const std::vector<OtherAttention> list = other_attention(claim_, request);
-  const auto same = std::ranges::find(list, other_.words, &OtherAttention::words);
+  const auto same = std::ranges::find_if(
+      list, [&](const OtherAttention& one) { return one.words == other_.words && one.weights == other_.weights; });
   return same == list.end() ? other_ : *same;
 }
 
