@@ -44,6 +44,7 @@ const std::vector<Told>& of_scores() {
       {"attention-longrope-length-of-last-row", "all batch rows take the last one's length"},
       {"attention-window-whole-unbiased", "the bias is left out, in calls of 49 tokens and not in those of 12"},
       {"attend-factor-left-out-bfloat16", "the attention factor is left out"},
+      {"attend-not-normalised", "weights are divided by the number of keys, not by their sum"},
       {"attend-not-rescaled", "of 165 tokens scores of keys from 64 on are 1 too high beside the other keys'"},
       {"attend-not-rescaled-bfloat16", "of 165 tokens scores of keys from 64 on are 1 too high beside the other keys'"},
       {"attention-alibi-tile",
