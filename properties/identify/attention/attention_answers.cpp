@@ -15,14 +15,14 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/attention/asked_attention.hpp"
+#include "properties/identify/attention/attention_calls.hpp"
+#include "properties/identify/attention/attention_conditions.hpp"
 #include "properties/identify/attention/attention_positions.hpp"
 #include "properties/identify/attention/attention_probe.hpp"
 #include "properties/identify/attention/fitted_scores.hpp"
 #include "properties/identify/attention/other_attention.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
 #include "properties/identify/attention/taken_rows.hpp"
-#include "properties/identify/attention_calls.hpp"
-#include "properties/identify/attention_conditions.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/model/model.hpp"
 

@@ -10,9 +10,8 @@
 #include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/identify/attention/asked_attention.hpp"
-#include "properties/identify/attention/attention_answers.hpp"
+#include "properties/identify/attention/attention_calls.hpp"
 #include "properties/identify/rotations/other_grids.hpp"
-#include "properties/identify/attention_calls.hpp"
 #include "properties/model/attention_case.hpp"
 
 namespace sextant::identify {

@@ -16,7 +16,7 @@ namespace sextant::identify {
 namespace {
 
 using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
-Key key_of(const AttentionPlaceOfHead& at) { return {at.batch, at.head, at.token}; }
+Key key_of_row(const AttentionPlaceOfHead& at) { return {at.batch, at.head, at.token}; }
 
 // Of one side of the places: which of its numbers are wrong.
 struct Numbers {
@@ -77,7 +77,7 @@ std::vector<RowTaken> rows_taken() {
 class WrongRows {
  public:
   WrongRows(const AskedCase& answers, const std::vector<AttentionPlaceOfHead>& wrong) : asked_(answers), wrong_(wrong) {
-    for (RightRow& row : answers.right_rows()) right_.emplace(key_of(row.place), std::move(row));
+    for (RightRow& row : answers.right_rows()) right_.emplace(key_of_row(row.place), std::move(row));
     for (const auto& [key, row] : right_) {
       tokens_.all.insert(row.place.token);
       heads_.all.insert(row.place.head);
@@ -129,12 +129,12 @@ class WrongRows {
     double off = 0;
     double off_own = 0;
     for (const AttentionPlaceOfHead& at : wrong_) {
-      const auto there = right_.find(key_of(other.of(at)));
+      const auto there = right_.find(key_of_row(other.of(at)));
       if (there == right_.end()) return false;
       const std::vector<double> got = asked_.answer(at);
       if (!there->second.is_met_by(got)) return false;
       off += there->second.off(got);
-      off_own += right_.at(key_of(at)).off(got);
+      off_own += right_.at(key_of_row(at)).off(got);
     }
     // Wide bounds admit values of many places.
     constexpr double nearer = 8;
@@ -146,7 +146,7 @@ class WrongRows {
     std::set<std::size_t> channels;
     for (const AttentionPlaceOfHead& at : wrong_) {
       const std::vector<double> got = asked_.answer(at);
-      const RightRow& right = right_.at(key_of(at));
+      const RightRow& right = right_.at(key_of_row(at));
       for (std::size_t c = 0; c < got.size(); ++c) {
         if (!right.is_met_by(got, c)) channels.insert(c);
       }

@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "lib/numeric/index.hpp"
 #include "properties/identify/biases/bias_places.hpp"
 #include "properties/identify/biases/identify_bias.hpp"
 #include "properties/identify/biases/other_slopes.hpp"
-#include "lib/numeric/index.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "reference/alibi.hpp"
 #include "subjects/operations.hpp"

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "lib/spec/spec.hpp"
-#include "properties/identify/asked_attention.hpp"
-#include "properties/identify/attention_calls.hpp"
-#include "properties/identify/other_attention.hpp"
+#include "properties/identify/attention/asked_attention.hpp"
+#include "properties/identify/attention/attention_calls.hpp"
+#include "properties/identify/attention/other_attention.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant::identify {

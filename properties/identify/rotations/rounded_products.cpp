@@ -1,4 +1,4 @@
-#include "properties/identify/rounded_products.hpp"
+#include "properties/identify/rotations/rounded_products.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -168,12 +168,12 @@ class Steps {
 };
 
 constexpr OfProducts none{false, false, false, false};
-constexpr OfProducts all{true, true, true, true};
+constexpr OfProducts all_four{true, true, true, true};
 constexpr OfProducts of_cosines{true, false, false, true};
 constexpr OfProducts of_sines{false, true, true, false};
 
 std::string of_table_words(const OfProducts& table, std::string_view format) {
-  if (table == all) return fmt::format("cosines and sines are rounded to {} before they are used", format);
+  if (table == all_four) return fmt::format("cosines and sines are rounded to {} before they are used", format);
   if (table == of_cosines)
     return fmt::format("cosines are rounded to {} before they are used, and sines are not", format);
   if (table == of_sines)
@@ -188,7 +188,7 @@ std::string of_table_words(const OfProducts& table, std::string_view format) {
 }
 
 std::string of_products_words(const OfProducts& products, std::string_view format) {
-  if (products == all) return fmt::format("products are rounded to {} before they are added", format);
+  if (products == all_four) return fmt::format("products are rounded to {} before they are added", format);
   if (products == of_cosines)
     return fmt::format("products with cosines are rounded to {} before they are added, and those with sines are not",
                        format);
@@ -253,7 +253,7 @@ RoundedProducts rounded_products(Session& session, const Spec& spec) {
       .stage = DiagnosedStage::rounding};
   if (!products) return guess;
   std::string words = of_table_words(*table, format);
-  const bool is_as_said = *table == all && *products == (is_of_products ? all : none);
+  const bool is_as_said = *table == all_four && *products == (is_of_products ? all_four : none);
   const auto border = border_of(steps, *table);
   if (!border && is_as_said) return as_said;
   if (border) {

@@ -1,4 +1,4 @@
-#include "properties/identify/attention_conditions.hpp"
+#include "properties/identify/attention/attention_conditions.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

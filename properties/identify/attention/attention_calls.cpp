@@ -1,4 +1,4 @@
-#include "properties/identify/attention_calls.hpp"
+#include "properties/identify/attention/attention_calls.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
-#include "properties/identify/other_query_scales.hpp"
+#include "properties/identify/attention/other_query_scales.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
