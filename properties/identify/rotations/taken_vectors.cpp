@@ -57,6 +57,10 @@ Tensor both_rows(const Tensor& row) {
   return both;
 }
 
+// An answer y is off by its bound b(y), and t y by t b(y) <= 2 b(t y), as the bounds of a binade are twice those of the
+// one below. That t y is written in the format adds b(t y) at most.
+constexpr double bounds_of_rounded_again = 3;
+
 }  // namespace
 
 Tensor weight_row(const Tensor& weights, std::int64_t row) {
@@ -204,7 +208,7 @@ std::int64_t AskedVectors::find_wrong(const VectorReading& own) {
   for (Looked& one : looked_) {
     const auto taken = own.taken(vector_of(one));
     one.is_wrong = taken && !is_explained(one, *taken, 1);
-    one.is_far_wrong = one.is_wrong && !is_explained(one, *taken, 2);
+    one.is_far_wrong = one.is_wrong && !is_explained(one, *taken, bounds_of_rounded_again);
     wrong += one.is_wrong ? 1 : 0;
   }
   // What is wrong refutes most readings at once.
@@ -218,7 +222,7 @@ bool AskedVectors::are_explained(const VectorReading& reading) {
     const auto taken = reading.taken(vector_of(one));
     if (!taken) continue;
     const bool is_rounded_again = !taken->times.empty() || !taken->plus.empty();
-    if (!is_explained(one, *taken, is_rounded_again ? 2 : 1)) return false;
+    if (!is_explained(one, *taken, is_rounded_again ? bounds_of_rounded_again : 1)) return false;
     explains_wrong = explains_wrong || (is_rounded_again ? one.is_far_wrong : one.is_wrong);
   }
   return explains_wrong;

@@ -48,8 +48,8 @@ struct TakenVector {
   Spec spec;
   std::vector<std::int64_t> place;
   std::optional<Tensor> weight = std::nullopt;  ///< of qk_norm_rope
-  /// What each channel of the answer is multiplied by to be the right one. It is rounded once more then, by no more
-  /// than the bound allows the answer itself, so that it is judged by twice the bound.
+  /// What each channel of the answer is multiplied by to be the right one. It is rounded once more then, so that it is
+  /// judged by three times the bound.
   std::vector<double> times = {};
   /// What is added to each channel of the answer to make it the right one: what the difference between two formulas
   /// comes to. It is rounded once more likewise.
@@ -94,7 +94,7 @@ class AskedVectors {
   std::int64_t find_wrong(const VectorReading& own);
 
   /// Whether a reading explains every vector of which it says something, and says something of a wrong one. Of one that
-  /// is judged by twice the bound a wrong vector counts that the claim does not explain by twice the bound either.
+  /// is judged by three times the bound a wrong vector counts that the claim does not explain by as much either.
   bool are_explained(const VectorReading& reading);
 
   /// The wrong vectors are those for which this is true; at position 0, which shows no angle, nothing is known. There
@@ -117,7 +117,7 @@ class AskedVectors {
     std::size_t answer;
     std::int64_t vector;  // of the answer
     bool is_wrong = false;
-    bool is_far_wrong = false;  // by more than twice the bound
+    bool is_far_wrong = false;  // by more than three times the bound
   };
   struct Judged {
     std::unique_ptr<EncodingModel> model;
