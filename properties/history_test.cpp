@@ -23,6 +23,31 @@ TEST(History, NamesWhatIsKeptByShapeOrByPositions) {
   EXPECT_EQ(history_of("rope-table-by-positions").verdict, Verdict::holds);
 }
 
+// Answers no call, as code that forgets to return its result does.
+class Silent final : public Subject {
+ public:
+  std::string name() const override { return "silent"; }
+  std::unique_ptr<Session> open(const Spec&) const override { return std::make_unique<Unanswered>(); }
+
+ private:
+  class Unanswered final : public Session {
+   public:
+    Description describe() override { return {}; }
+    Tensors call(std::string_view, const Tensors&) override {
+      throw SubjectFailure(FailureKind::unsupported, "rotate returned None");
+    }
+  };
+};
+
+TEST(History, DoesNotHoldOfWhatAnswersNothing) {
+  for (const char* claim :
+       {R"({"encoding":"rope","head_dim":16})", R"({"encoding":"learned","dim":16,"max_positions":512})"}) {
+    const PropertyResult result = audit({*property_named("history")}, Silent(), parse_spec(claim), {}).results.front();
+    EXPECT_EQ(result.verdict, Verdict::unsupported) << claim;
+    EXPECT_EQ(result.cases, 0) << claim;
+  }
+}
+
 // Each sequence of calls convicts a cache that only it shows, and tells which call of it made the difference.
 TEST(History, NamesTheEarlierCall) {
   for (const auto& [mutant, told] :

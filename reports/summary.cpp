@@ -63,7 +63,8 @@ std::optional<std::int64_t> horizon_of(const Report& report) {
     return horizon && *horizon >= report.first_position ? horizon : std::nullopt;
   };
   const PropertyResult* accuracy = accuracy_in(report);
-  if (accuracy != nullptr && accuracy->verdict == Verdict::violated) return claimed(accuracy->horizon);
+  if (accuracy != nullptr && accuracy->verdict == Verdict::violated)
+    return needs_other_calls(*accuracy) ? std::nullopt : claimed(accuracy->horizon);
   if (accuracy == nullptr && has_violations(report)) return claimed(least_horizon(report));
   return report.survey ? report.survey->horizon : std::nullopt;
 }
@@ -85,6 +86,8 @@ std::string correctness_text(const Report& report) {
   if (accuracy == nullptr && asked_accuracy(report) != nullptr && !has_violations(report)) return "";
   if (accuracy == nullptr && !has_violations(report))
     return count(report, Verdict::holds) > 0 ? fmt::format("nothing wrong was seen, {}", all) : "";
+  // What other calls decide has no position up to which it is right.
+  if (accuracy != nullptr && accuracy->verdict == Verdict::violated && needs_other_calls(*accuracy)) return "";
   // Of violations without a position nothing is known but that they are there.
   if (accuracy == nullptr && !least_horizon(report)) return "";
   const std::optional<std::int64_t> horizon = horizon_of(report);

@@ -22,6 +22,16 @@ TEST(Correctness, IsNotReadAsSuccess) {
   EXPECT_EQ(correctness(std::nullopt), "wrong from position 0 on");
 }
 
+TEST(Correctness, HasNoPositionWhereOtherCallsDecide) {
+  Report report = sample();
+  report.results[1].id = "accuracy";
+  report.results[1].horizon = 256;
+  ASSERT_TRUE(report.results[1].simplest);
+  report.results[1].simplest->shown = Shown::after_other_calls;
+  EXPECT_EQ(correctness_text(report), "");
+  EXPECT_FALSE(horizon_of(report));
+}
+
 TEST(Summary, TellsTheCauseAndTheClaimThatHoldsBelowTheVerdict) {
   const std::vector<SummaryLine> lines = summary_lines(sample());
   ASSERT_EQ(lines.size(), 5U);

@@ -193,6 +193,10 @@ Judgement unchanged_before(const std::vector<std::int64_t>& cuts, const Attentio
     const auto [group, token] = group_of(request, heads, row);
     const std::int64_t cut = cuts[group];
     if (token >= cut) continue;
+    // Which group's keys a head reads is asked as well: those of another may have changed before.
+    const std::int64_t least = *std::ranges::min_element(cuts);
+    const std::string elsewhere =
+        least < cut ? fmt::format(", and from {} on in another batch row or group of heads", least) : "";
     for (std::int64_t channel = 0; channel < width; ++channel) {
       const double was = before.at(row * width + channel);
       const double is = after.at(row * width + channel);
@@ -200,9 +204,9 @@ Judgement unchanged_before(const std::vector<std::int64_t>& cuts, const Attentio
       judgement.add_exact(
           same ? std::nullopt
                : std::optional(fmt::format(
-                     "batch row {}, head {}, token {}, channel {}: {} became {} when tokens from {} on changed",
+                     "batch row {}, head {}, token {}, channel {}: {} became {} when tokens from {} on changed{}",
                      row / request.tokens / heads, row / request.tokens % heads, token, channel,
-                     value_text(before.dtype, was), value_text(before.dtype, is), cut)),
+                     value_text(before.dtype, was), value_text(before.dtype, is), cut, elsewhere)),
           [] { return "earlier tokens unchanged"; });
     }
   }
@@ -354,7 +358,9 @@ Property causal_leak_property() {
   property.id = "causal_leak";
   property.explanation = {
       "under a causal mask no token sees a later one",
-      "attend(q, k, v)[t] = attend(q', k', v')[t] bit for bit, where q', k', v' differ from q, k, v only after t",
+      "attend(q, k, v)[t] = attend(q', k', v')[t] bit for bit, where q', k', v' differ from q, k, v only after t in "
+      "the "
+      "batch row and group of heads of t, and elsewhere anywhere",
       "Vaswani et al. 2017, section 3.2.3: connections to later positions are masked",
       "causal attention",
       "none: the calls have one shape, and rows up to t the same inputs, so all bits are equal",

@@ -29,6 +29,14 @@ struct History {
 };
 constexpr std::int64_t scripts = std::int64_t{3} * 3 * 3 * 3 * 3 * 3;
 
+// Whether a history has calls to compare: an encoding without a weight has no sequence of other weights.
+bool has_calls(const Spec& spec, const History& history) {
+  if (history.sequence == 0) return true;
+  return !calls_of(static_cast<Sequence>(history.sequence), *model_of(spec), history.position, history.tokens,
+                   history.fill)
+              .empty();
+}
+
 CasesOf<History> histories() {
   CasesOf<History> cases;
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<History>> {
@@ -41,6 +49,7 @@ CasesOf<History> histories() {
             {"fill", FieldRole::fill, &History::fill, any_fill},
             {"sequence", FieldRole::choice, &History::sequence, {0, sequences - 1}}};
   };
+  cases.related = has_calls;
   cases.first = [](const Spec& spec) -> std::vector<History> {
     const gen::PositionRange range = model_of(spec)->range();
     const std::int64_t near = gen::simplest_position(range);
@@ -51,6 +60,7 @@ CasesOf<History> histories() {
                               {ahead, 1, near, 64, 1 + 2 * 3 + 1 * 9, 3, 0}};
     for (std::int64_t sequence = 1; sequence < sequences; ++sequence)
       list.push_back({near, 16, near, 1, 0, sequence, sequence});
+    std::erase_if(list, [&](const History& history) { return !has_calls(spec, history); });
     return list;
   };
   cases.drawn = [](const Spec& spec) {
@@ -58,9 +68,9 @@ CasesOf<History> histories() {
     const auto tokens = gen::one_of({1, 1, 2, 3, 16, 33, 64});
     const auto parts = rc::gen::tuple(position, tokens, position, tokens, gen::count(0, scripts - 1),
                                       gen::count(0, 1000), gen::count(0, 2 * sequences - 1));
-    return rc::gen::map(parts, [](const auto& drawn) {
+    return rc::gen::map(parts, [spec](const auto& drawn) {
       History history = std::apply([](auto... value) { return History{value...}; }, drawn);
-      if (history.sequence >= sequences) history.sequence = 0;
+      if (history.sequence >= sequences || !has_calls(spec, history)) history.sequence = 0;
       return history;
     });
   };
@@ -84,13 +94,15 @@ class SequenceJudge {
     const std::vector<std::optional<Tensor>> forwards = answers(order);
     std::ranges::reverse(order);
     const std::vector<std::optional<Tensor>> backwards = answers(order);
+    const auto is_compared = [&](std::size_t i) { return forwards[i] && backwards[i] && !calls_[i].may_be_refused(); };
+    // The refused call ended one of the sessions before another was answered, or none ever is.
+    if (refusal_ && std::ranges::none_of(order, is_compared)) throw SubjectFailure(FailureKind::unsupported, *refusal_);
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (!forwards[i] || !backwards[i] || calls_[i].may_be_refused()) continue;
+      if (!is_compared(i)) continue;
       const auto difference = first_difference(spec_, *forwards[i], *backwards[i]);
       judgement.add_exact(difference ? std::optional(finding(i, *forwards[i], *difference)) : std::nullopt,
                           [] { return "the same bits whatever was asked before"; });
     }
-    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "no two calls to compare"; });
     return judgement;
   }
 
@@ -104,6 +116,7 @@ class SequenceJudge {
         list[i] = model_->ask(*session, call_of(*model_, calls_[i]));
       } catch (const SubjectFailure& failure) {
         if (!calls_[i].may_be_refused()) throw;
+        refusal_ = failure.what();
         if (ends_session(failure.kind())) break;
       }
     }
@@ -137,6 +150,7 @@ class SequenceJudge {
   const Subject& subject_;
   std::unique_ptr<EncodingModel> model_;
   std::vector<SequencedCall> calls_;
+  std::optional<std::string> refusal_;
 };
 
 Judgement judge(const Spec& spec, const Subject& subject, const History& history) {

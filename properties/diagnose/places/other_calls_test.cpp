@@ -105,6 +105,16 @@ constexpr auto plain = R"({"encoding":"rope","head_dim":32})";
 constexpr auto axial = R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis",
     "max_position":64})";
 
+TEST(OtherCallsPositions, AreCountedFromTheLeastOfEachRow) {
+  const auto subject = at_other_positions([](const Places& places) {
+    for (std::int64_t batch = 0; batch < places.batches; ++batch) {
+      const std::int64_t least = places.least(0, batch);
+      for (std::int64_t token = 0; token < places.tokens; ++token) places.at(0, batch, token) -= least;
+    }
+  });
+  EXPECT_EQ(said(subject, plain), "positions are counted from each row's least, which is taken for position 0");
+}
+
 // Short rows take the longest one's length. Under the other scope it is right: a claim of that scope holds where the
 // subject is asked for it, and answers to the first claim do not meet it.
 TEST(OtherCallsLengths, AreNoOtherScopeWhereTheScopeIsRead) {

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <utility>
 
+#include "lib/numeric/index.hpp"
 #include "lib/numeric/ulp.hpp"
 
 namespace sextant::identify {
@@ -97,6 +99,11 @@ std::vector<Way> known_ways(double step) {
        [=](const PlaceInCall& place) { return given(place) - in_row(place, 0, 0); }},
       {"positions are counted from the call's least, which is taken for position 0",
        [=](const PlaceInCall& place) { return given(place) - static_cast<double>(std::ranges::min(place.positions)); }},
+      {"positions are counted from each row's least, which is taken for position 0",
+       [=](const PlaceInCall& place) {
+         const auto row = std::span(place.positions).subspan(index(place.batch * place.tokens), index(place.tokens));
+         return given(place) - static_cast<double>(std::ranges::min(row));
+       }},
       {"rows of a batch continue counting where the last one ended",
        [=](const PlaceInCall& place) {
          return in_row(place, 0, place.token) + static_cast<double>(place.batch * place.tokens);
