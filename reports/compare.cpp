@@ -67,7 +67,8 @@ bool is_mended(const Report& older, const Report& newer) {
 enum class Deviations { of_all, of_violated, of_none };
 
 Deviations deviations_to_compare(const Report& older, const Report& newer) {
-  if (!asked_alike(older, newer)) return Deviations::of_none;
+  // Those of different classes are shares of different bounds.
+  if (!asked_alike(older, newer) || newer.claim != older.claim) return Deviations::of_none;
   return is_mended(older, newer) ? Deviations::of_violated : Deviations::of_all;
 }
 
@@ -183,8 +184,11 @@ Comparison compare(const Report& older, const Report& newer, const CompareOption
                     wrong_beyond(older),
                     wrong_beyond(older) && wrong_beyond(newer)};
   if (terms.deviations == Deviations::of_none) {
-    comparison.notes.push_back(fmt::format("worst errors are not compared: {} and {} ask different values",
-                                           profile_text(older), profile_text(newer)));
+    comparison.notes.push_back(
+        newer.claim != older.claim
+            ? fmt::format("worst errors are not compared: {} and {} have different bounds", older.claim, newer.claim)
+            : fmt::format("worst errors are not compared: {} and {} ask different values", profile_text(older),
+                          profile_text(newer)));
   }
   if (rank_of(newer.claim) > rank_of(older.claim))
     comparison.regressions.push_back(fmt::format("claim: {}, was {}", newer.claim, older.claim));

@@ -51,6 +51,15 @@ TEST(Compare, FindsWhatWasLost) {
   EXPECT_EQ(compare(good(), weaker).regressions, (std::vector<std::string>{"claim: bfloat16-angle, was float32-angle",
                                                                            "claim: positions to 100, was 131071"}));
 
+  // Of a stricter class an error is more of its bound, in code that is the same.
+  Report stricter = good();
+  stricter.claim = "exact-angle";
+  stricter.results[0].worst->deviation.of_bound = 0.75;
+  EXPECT_TRUE(compare(good(), stricter, ratchet).regressions.empty());
+  EXPECT_EQ(
+      compare(good(), stricter, ratchet).notes,
+      std::vector<std::string>{"worst errors are not compared: float32-angle and exact-angle have different bounds"});
+
   Report nearer = sample();
   nearer.results[1].horizon = 200;
   EXPECT_EQ(compare(sample(), nearer).regressions, std::vector<std::string>{"beta: horizon 200, was 256"});

@@ -38,8 +38,9 @@ std::string distances_text(const SimilarityCurve& curve, const PositionGrid& gri
 
 std::string beyond_text(const Report& report) {
   const bool any = std::ranges::any_of(report.survey->errors->of_bound, [](double ratio) { return !(ratio <= 1); });
-  return any ? fmt::format(" Red ones exceed the bound of the class claimed, {}.", report.claim)
-             : fmt::format(" None exceeds the bound of the class claimed, {}.", report.claim);
+  if (any) return fmt::format(" Red ones exceed the bound of the class claimed, {}.", report.claim);
+  return fmt::format(" None exceeds the bound of the class claimed, {}{}.", report.claim,
+                     is_wrong_elsewhere(report) ? ": calls that do not show the failure" : "");
 }
 
 // A stretch of codes, and what the titles and files of its pictures have behind their names.
@@ -81,7 +82,7 @@ std::vector<Picture> pictures_of(const Report& report) {
                         "come to. Both axes are logarithmic.",
                         error_chart(*survey.errors), "error_against_position.csv", error_curves_csv(*survey.errors)});
     pictures.push_back({"Errors in ULP",
-                        "How many of the values on that grid are off by how many ULP." + beyond_text(report),
+                        "How many of the survey's values are off by how many ULP." + beyond_text(report),
                         ulp_histogram(*survey.errors), "errors_in_ulp.csv", ulp_bins_csv(*survey.errors)});
     pictures.push_back(
         {"Error over bound",

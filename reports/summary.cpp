@@ -43,13 +43,6 @@ std::optional<std::int64_t> least_horizon(const Report& report) {
 
 bool has_measured_class(const Report& report) { return report.survey && report.survey->errors; }
 
-// The survey asks a grid of positions, in calls of its own: whether what accuracy found elsewhere does not show there.
-bool is_wrong_elsewhere(const Report& report) {
-  const PropertyResult* accuracy = accuracy_in(report);
-  return accuracy != nullptr && accuracy->verdict == Verdict::violated && report.survey &&
-         report.survey->horizon == report.last_position;
-}
-
 // Whether something is violated or failed, and not what accuracy asks: its class and its errors are not the cause.
 bool is_of_other_cause(const Report& report) {
   const PropertyResult* accuracy = accuracy_in(report);
@@ -57,6 +50,12 @@ bool is_of_other_cause(const Report& report) {
 }
 
 }  // namespace
+
+bool is_wrong_elsewhere(const Report& report) {
+  const PropertyResult* accuracy = accuracy_in(report);
+  return accuracy != nullptr && accuracy->verdict == Verdict::violated && report.survey &&
+         report.survey->horizon == report.last_position;
+}
 
 std::optional<std::int64_t> horizon_of(const Report& report) {
   const auto claimed = [&](const std::optional<std::int64_t>& horizon) {
@@ -113,7 +112,8 @@ std::string stage_text(const Report& report) {
   if (report.diagnosis && contradicts(*report.diagnosis, survey.stage)) return "";
   std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;
   if (survey.stage == "angle" && survey.angle_bits)
-    text += fmt::format(", of which {:.1f} bits are right", std::max(0.0, *survey.angle_bits));
+    text += *survey.angle_bits < 0.05 ? ", of which no bit is right"
+                                      : fmt::format(", of which {:.1f} bits are right", *survey.angle_bits);
   if (survey.stage_evidence == "growth") text += ", told by how it grows";
   return text;
 }

@@ -13,12 +13,15 @@ namespace sextant {
 
 /// The last position up to which values are as claimed: what accuracy found where it is violated, else the least of the
 /// violated properties' horizons where accuracy was not judged, else what the survey's grid shows. Nothing where there
-/// is no such position, or none is known.
+/// is no such position, as where other calls decide, or none is known.
 std::optional<std::int64_t> horizon_of(const Report& report);
 
 /// "correct up to position 256 of 131071", "wrong from position 1 on, right at 0 alone", "every value asked is correct,
 /// positions 0 to 131071"; empty where no value was judged.
 std::string correctness_text(const Report& report);
+
+/// Whether accuracy is violated, and the survey, which asks a grid of positions in calls of its own, does not show it.
+bool is_wrong_elsewhere(const Report& report);
 
 /// "exact-angle", "none": the class measured, with a remark where accuracy found what the survey's grid does not show;
 /// empty where no survey has measured one.

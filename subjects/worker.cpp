@@ -228,8 +228,9 @@ class WorkerSession final : public Session {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
     } catch (const SubjectFailure& failure) {
       // The first request waits for all that comes before: a process that starts, a file that is imported.
-      const std::string when = requests.front().inputs.empty() ? " (the subject is started, and its file imported)"
-                                                               : asked_text(requests.front().inputs);
+      const std::string when = requests.front().inputs.empty()
+                                   ? " (while the subject started and its file was imported)"
+                                   : asked_text(requests.front().inputs);
       if (failure.kind() == FailureKind::timed_out) {
         const double seconds = std::chrono::duration<double>(limits_.timeout).count();
         throw SubjectFailure(failure.kind(),

@@ -82,6 +82,8 @@ bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::is
 Judgement judge(const Experiment& experiment, const Spec& spec, std::int64_t head_dim, Where where) {
   Judgement judgement;
   const std::set<std::int64_t> own{experiment.out.first, experiment.out.second};
+  const std::string changed =
+      where == Where::own_vector ? "another pair" : fmt::format("a pair of vector {}", experiment.vector);
   for (std::int64_t i = 0; i < experiment.before.elements(); ++i) {
     const std::int64_t channel = i - experiment.start;
     const bool in_vector = channel >= 0 && channel < head_dim;
@@ -91,8 +93,8 @@ Judgement judge(const Experiment& experiment, const Spec& spec, std::int64_t hea
     judgement.add_exact(
         same_value(a, b)
             ? std::nullopt
-            : std::optional(fmt::format("vector {}, channel {}: {} became {} when another pair changed", i / head_dim,
-                                        i % head_dim, value_text(spec.dtype, a), value_text(spec.dtype, b))),
+            : std::optional(fmt::format("vector {}, channel {}: {} became {} when {} changed", i / head_dim,
+                                        i % head_dim, value_text(spec.dtype, a), value_text(spec.dtype, b), changed)),
         [] { return "untouched"; });
   }
   if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing else to touch"; });
