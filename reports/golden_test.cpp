@@ -100,6 +100,10 @@ TEST(Headline, SaysTheGoodAndTheEmpty) {
   report.results = {result("d", Verdict::crashed)};
   report.results.back().level = Level::advice;
   EXPECT_EQ(headline(report), "advice not followed: 1");
+  // Contracts alone show no right value.
+  report.results = {result("law", Verdict::unsupported), result("contract", Verdict::holds)};
+  report.results.back().level = Level::contract;
+  EXPECT_EQ(headline(report), "no law was judged; 1 other property holds");
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ std::string headline_of_results(const Report& report) {
     return advice == 0 ? "nothing applicable ran" + why_nothing_ran(report)
                        : fmt::format("advice not followed: {}", advice);
   if (violated + failed + undecided == 0) {
+    if (!is_law_judged(report.results))
+      return fmt::format("no law was judged; {} other {}{}", held, held == 1 ? "property holds" : "properties hold",
+                         aside);
     return held == 1 ? "the one applicable property holds" + aside
                      : fmt::format("all {} applicable properties hold{}", held, aside);
   }

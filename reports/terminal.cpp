@@ -188,7 +188,8 @@ std::string stop_lines(const Stop& stop) {
 
 // Of a subject whose every answer is None, which says that it does not serve the claim and is often a forgotten return.
 std::string forgotten_return_lines(const Report& report) {
-  const bool is_idle = !report.stop && std::ranges::none_of(report.results, is_judged);
+  const bool is_idle =
+      !report.stop && (std::ranges::none_of(report.results, is_judged) || !is_law_judged(report.results));
   const bool returns_none = std::ranges::any_of(report.results, [](const PropertyResult& result) {
     return result.verdict == Verdict::unsupported && result.reason.ends_with(" returned None");
   });

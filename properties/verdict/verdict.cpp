@@ -47,6 +47,24 @@ std::string_view name_of(Strictness strictness) {
   throw std::invalid_argument("name_of: no such strictness");
 }
 
+namespace {
+
+bool came_to_something(const PropertyResult& result) {
+  return result.verdict == Verdict::holds || result.verdict == Verdict::violated ||
+         result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out;
+}
+
+}  // namespace
+
+bool is_law_judged(const std::vector<PropertyResult>& results) {
+  const auto applies = [](const PropertyResult& result) {
+    return result.level == Level::law && result.verdict != Verdict::not_applicable;
+  };
+  return std::ranges::none_of(results, applies) || std::ranges::any_of(results, [&](const PropertyResult& result) {
+           return applies(result) && came_to_something(result);
+         });
+}
+
 int exit_status(const std::vector<PropertyResult>& results, Strictness strictness) {
   const auto any = [&](Verdict verdict) {
     return std::any_of(results.begin(), results.end(), [&](const PropertyResult& result) {
@@ -54,15 +72,7 @@ int exit_status(const std::vector<PropertyResult>& results, Strictness strictnes
       return result.verdict == verdict && counts;
     });
   };
-  // What keeps its contracts and answers no question of a law has shown no right value.
-  const bool asks_law = std::ranges::any_of(results, [](const PropertyResult& result) {
-    return result.level == Level::law && result.verdict != Verdict::not_applicable;
-  });
-  const bool judged = std::ranges::any_of(results, [&](const PropertyResult& result) {
-    const bool is_judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated ||
-                           result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out;
-    return is_judged && (!asks_law || result.level == Level::law);
-  });
+  const bool judged = std::ranges::any_of(results, came_to_something) && is_law_judged(results);
   if (any(Verdict::violated)) return 1;
   if (any(Verdict::crashed) || any(Verdict::timed_out)) return 3;
   if (any(Verdict::undecided) || !judged) return 4;
