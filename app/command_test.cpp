@@ -1542,7 +1542,7 @@ printf '%s\n' "${COMPREPLY[@]}"
   const Lines presets = offered("sextant grade builtin --spec ''");
   for (const auto& preset : nlohmann::json::parse(sextant("list specs --json").output))
     EXPECT_TRUE(presets.contains(preset.at("name"))) << preset;
-  expect_one_line(sextant("completion tcsh"), "shell: expected one of bash, zsh, fish, got tcsh");
+  expect_one_line(sextant("completion tcsh"), "completion: expected one of bash, zsh, fish, got tcsh");
 }
 
 // The long options that the help of a command and of each below it shows.

@@ -280,10 +280,9 @@ class WorkerSession final : public Session {
                        text("fix")};
     if (status == "unusable")
       throw SubjectUnusable(message.empty() ? std::string("the subject cannot be used") : message, std::move(trace));
-    // A first call fails by itself.
-    const std::string when = calls_ > 1 ? fmt::format(", at call {} of its session", calls_) : "";
+    // At which call of its session depends on threads and shards, whose reports are the same.
     if (status == "error")
-      throw SubjectFailure(FailureKind::error, fmt::format("{}: {}{}", operation, message, when), std::move(trace));
+      throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message), std::move(trace));
     if (status == "misbehaved") throw SubjectFailure(FailureKind::misbehaved, fmt::format("{} {}", operation, message));
     throw SubjectFailure(FailureKind::protocol,
                          fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error, misbehaved or "
