@@ -90,8 +90,8 @@ std::string_view name_of(Level level);
 /// "holds", "fails".
 std::string_view name_of(Theory theory);
 
-/// Whether one of the laws that apply was judged, or none applies: what keeps its contracts and answers no question of a
-/// law has shown no right value.
+/// Whether one of the laws that apply was judged, or none applies: what keeps its contracts and answers no question of
+/// a law has shown no right value.
 bool is_law_judged(const std::vector<PropertyResult>& results);
 
 /// Whether advice counts.
