@@ -174,8 +174,7 @@ void print_text(const Arguments& arguments, const Found& found) {
   }
   if (found.reads_its_spec)
     fmt::print(
-        "\nthe subject reads its spec: asked under the claim in `asked` it computes the answer's, and asked under "
-        "the "
+        "\nthe subject reads its spec: asked under the claim in `asked` it computes the answer's, and asked under the "
         "answer's something else again; change the code, not the claim\n");
   else if (made.spec)
     fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));

@@ -168,8 +168,9 @@ std::string write_html(const Report& report) {
   data page;
   page.set("style", std::string(html_style));
   page.set("version", report.sextant_version);
-  page.set("title", capitalized(headline(report)));
-  page.set("headline", with_last_word_kept(capitalized(headline(report))));
+  const std::string title = capitalized(headline(report));
+  page.set("title", title);
+  page.set("headline", with_last_word_kept(title));
   page.set("status", std::string(html_class_of(report)));
   List summary;
   for (const SummaryLine& line : summary_lines(report)) {

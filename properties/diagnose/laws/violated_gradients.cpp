@@ -8,6 +8,7 @@
 #include "properties/diagnose/laws/wrong_table_gradients.hpp"
 
 namespace sextant::identify {
+
 std::optional<DiagnosedDifference> violated_gradients(const Subject& subject, const Spec& claim, const Clues& clues) {
   std::string words;
   if (const PropertyResult* rotation = violated_named(clues, "rotation_gradient"))

@@ -25,6 +25,10 @@ struct PlaceInCall {
   std::int64_t batches;
   std::int64_t tokens;
   const std::vector<std::int64_t>& positions;  // [batch, tokens]
+
+  std::span<const std::int64_t> row() const {
+    return std::span(positions).subspan(index(batch * tokens), index(tokens));
+  }
 };
 
 // A call and its answer.
@@ -100,10 +104,7 @@ std::vector<Way> known_ways(double step) {
       {"positions are counted from the call's least, which is taken for position 0",
        [=](const PlaceInCall& place) { return given(place) - static_cast<double>(std::ranges::min(place.positions)); }},
       {"positions are counted from each row's least, which is taken for position 0",
-       [=](const PlaceInCall& place) {
-         const auto row = std::span(place.positions).subspan(index(place.batch * place.tokens), index(place.tokens));
-         return given(place) - static_cast<double>(std::ranges::min(row));
-       }},
+       [=](const PlaceInCall& place) { return given(place) - static_cast<double>(std::ranges::min(place.row())); }},
       {"rows of a batch continue counting where the last one ended",
        [=](const PlaceInCall& place) {
          return in_row(place, 0, place.token) + static_cast<double>(place.batch * place.tokens);
@@ -121,10 +122,9 @@ std::vector<Way> known_ways(double step) {
        [=](const PlaceInCall& place) { return std::fabs(given(place)); }},
       {"positions are sorted within each row, and tokens are not",
        [=](const PlaceInCall& place) {
-         const auto start = place.positions.begin() + place.batch * place.tokens;
-         std::vector<std::int64_t> row(start, start + place.tokens);
+         std::vector<std::int64_t> row(place.row().begin(), place.row().end());
          std::ranges::sort(row);
-         return static_cast<double>(row[static_cast<std::size_t>(place.token)]);
+         return static_cast<double>(row[index(place.token)]);
        }},
   };
 }
