@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,6 @@ struct FilledRow {
   std::vector<double> cos_low;
   std::vector<double> sin_low;
   double bound;
-  std::optional<std::int32_t> units;  // float32's
   int turns;
 };
 }  // namespace sextant
@@ -48,11 +46,10 @@ void FillRowsOf(const RowSource& source, std::vector<FilledRow>& rows) {
   typename Kernel::Row row;
   for (std::int64_t token = 0; token < source.tokens; ++token) {
     Kernel::template Fill<Pairing::half, Pairing::half>(source, token, 0, pairs, row);
-    rows.push_back({copied(row.cos), copied(row.sin), {}, {}, row.bounds.bound, std::nullopt, row.turns});
+    rows.push_back({copied(row.cos), copied(row.sin), {}, {}, row.bounds.bound, row.turns});
     if constexpr (Kernel::Row::precise) {
       rows.back().cos_low = copied(row.cos_low);
       rows.back().sin_low = copied(row.sin_low);
-      if constexpr (requires { row.units; }) rows.back().units = row.units;
     }
   }
 }
@@ -146,10 +143,6 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
             EXPECT_EQ(row.bound, (row.turns > 0 ? 0x1p-93 : 0x1p-98) * factor.high);
           } else {
             EXPECT_GE(row.bound, (t + 3.25) * 0x1p-53 * factor.high * (1 - 0x1p-40));
-          }
-          EXPECT_EQ(row.units.has_value(), dtype == Dtype::float32);
-          if (row.units) {
-            EXPECT_EQ(*row.units, precise ? 1 << 15 : 1 << 17);
           }
           for (std::size_t pair = 0; pair < frequencies.pairs(); pair += positions[token] % 3 == 0 ? 1 : 4) {
             const Precision precision{256};

@@ -91,6 +91,44 @@ TEST_P(QuickPairsOn, PairsThatItsArithmeticRoundsWronglyAreSeen) {
   }
 }
 
+// One y of each pair is 2^-10 to 2^-19 of the other, so that its last places are small beside what is lost: some of
+// them are within the error of a tie.
+TEST_P(QuickPairsOn, OfASmallOneTheTiesAreFartherAway) {
+  constexpr std::int64_t heads = 16;
+  constexpr std::int64_t pairs = 64;
+  for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+    Rope encoding = rope_of(R"("head_dim":128)");
+    encoding.pairing = encoding.output_pairing = pairing;
+    PairOracle oracle(encoding);
+    const std::vector<std::int64_t> positions{9183, 9184, 9185, 9186, 9187, 9188};
+    const std::int64_t tokens = std::ssize(positions);
+    Tensor x = Tensor::zeros(Dtype::float32, {1, tokens, heads, 2 * pairs});
+    // What turns into (small, 1) or (1, small), nearly.
+    const auto each_pair = [&](auto visit) {
+      for (std::int64_t i = 0; i < tokens * heads * pairs; ++i) {
+        const Channels channels = channels_of_pair(encoding, pairing, i % pairs);
+        const std::int64_t head = i / pairs * 2 * pairs;
+        visit(i, positions[static_cast<std::size_t>(i / pairs / heads)], head + channels.first, head + channels.second);
+      }
+    };
+    each_pair([&](std::int64_t i, std::int64_t position, std::int64_t first, std::int64_t second) {
+      const double angle = static_cast<double>(position) * std::pow(10000.0, -static_cast<double>(i % pairs) / pairs);
+      const double small = std::ldexp(1 + static_cast<double>(i % 251) / 251, -10 - static_cast<int>(i / 7 % 10));
+      const double y0 = i % 2 == 0 ? small : 1;
+      const double y1 = i % 2 == 0 ? 1 : small;
+      x.set(first, y0 * std::cos(angle) + y1 * std::sin(angle));
+      x.set(second, y1 * std::cos(angle) - y0 * std::sin(angle));
+    });
+    const Tensor y = RopeEncoder(encoding).rotate(x, positions);
+    each_pair([&](std::int64_t i, std::int64_t position, std::int64_t first, std::int64_t second) {
+      const PairOracle::Values truth =
+          oracle.rotated(Dtype::float32, position, i % pairs, tokens, x.at(first), x.at(second));
+      ASSERT_EQ(y.at(first), truth.first) << position << " pair " << i % pairs << ", pair " << i << " of all";
+      ASSERT_EQ(y.at(second), truth.second) << position << " pair " << i % pairs << ", pair " << i << " of all";
+    });
+  }
+}
+
 // One vector of pairs at a time is left to the next tier: its neighbours, and what is not finite, zero or near the ends
 // of the format, come out right.
 TEST_P(QuickPairsOn, OnePairThatIsLeftOpenDisturbsNoOther) {

@@ -87,7 +87,6 @@ bool FillFromRowBefore(const RowSource& source, std::int64_t distance, std::size
   FillStep(source, distance, count, row);
   if constexpr (Row::precise) {
     row.turns == 0 ? FillPreciseRow(source, 0, count, row) : TurnRow(count, row);
-    if constexpr (requires { row.units; }) row.units = Row::units_of_turned;
   } else {
     TurnRow(count, row);
   }

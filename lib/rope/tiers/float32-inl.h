@@ -3,7 +3,7 @@
 //   1. A row has a cos and a sin of each pair in double, and in double-double where it is turned from the row before.
 //   2. Elements are widened, turned in double and rounded to float.
 //   3. The quick tier takes two vectors of doubles at a time and passes them where the last bits of every double are
-//      far from a tie and the y of each pair not too far apart: then the truth rounds alike.
+//      far from a tie, the farther the more the y of its pair differ in size: then the truth rounds alike.
 //   4. What it leaves open is rounded with both ends of the bound; where those differ settle.hpp decides.
 //   5. Rounding::fast is four_operations-inl.h, or the second step alone.
 //
@@ -36,9 +36,6 @@ struct Float32Row : AnchoredRow<Bounds> {
   static constexpr bool precise = true;
   static constexpr int most_turns = 64;
   static constexpr double bound_of_turned = 4.5;  // at least t + 3.25 (docs/proofs/rope.md, step 4)
-  /// Places of y, a power of 2, within which the quick tier takes a tie to be near (step 11).
-  static constexpr std::int32_t units_of_turned = 1 << 15;
-  static constexpr std::int32_t units_of_anchored = 1 << 17;
 
   alignas(64) double cos_low[row_entries];  // where turns > 0
   alignas(64) double sin_low[row_entries];
@@ -47,7 +44,6 @@ struct Float32Row : AnchoredRow<Bounds> {
   alignas(64) double step_cos_low[rope_tile_pairs];
   alignas(64) double step_sin_low[rope_tile_pairs];
   NearestEntries<float> nearest;  // under Rounding::fast
-  std::int32_t units;
 };
 
 /// Each entry once for each element of its pair, and the first sine negated, for pairs that lie side by side and are
@@ -73,7 +69,6 @@ struct TurnFloat32 {
 
   template <Pairing in, Pairing out>
   static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
-    row.units = Row::units_of_anchored;
     FillAnchoredRow<dtype>(source, token, first_pair, count, row);
 #if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
     if (source.rounding == Rounding::fast) return FillNearest<in, out>(row, count, row.nearest);
@@ -111,37 +106,26 @@ struct TurnFloat32 {
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Where a lane has one of the bits.
-template <class D, class V>
-HWY_INLINE hn::Mask<D> AnyBit([[maybe_unused]] D d, V value, V bits) {
-#if HWY_TARGET <= HWY_AVX3
-  return hn::TestBit(value, bits);  // on other targets for a single bit only
-#else
-  return hn::Ne(hn::And(value, bits), hn::Zero(d));
-#endif
-}
-
 /// float32 elements, two vectors of doubles at a time.
 struct QuickFloat32 {
   using Element = std::uint32_t;
   using DF = hn::Repartition<float, Doubles>;
   using DE = hn::RebindToUnsigned<DF>;
   using Wide = PairOf<DoubleVector>;
-  using Signed = hn::RebindToSigned<DF>;
+  using Floats = hn::Vec<DF>;
   static constexpr bool defers = false;
   // The last bits of a double that decide how it rounds, the ratio of two y and the least of them that the certificate
-  // reaches.
-  static constexpr std::int32_t cut = 29;
-  static constexpr float ratio = 6144, least = 0x1p-126F;
+  // reaches, and the places of y within which it takes a tie to be near, per power of 2 that lies between the two.
+  static constexpr int cut = 29;
+  static constexpr float ratio = 0x1p18F, least = 0x1p-126F;
+  static constexpr std::uint32_t places = 64;
   struct Begun {
     Wide earlier;
     Wide later;
   };
 
   template <class Bounds>
-  explicit HWY_INLINE QuickFloat32(const Float32Row<Bounds>& row)
-      : to_window(hn::Set(Signed(), row.units - (1 << (cut - 1)))),
-        upper_bits(hn::Set(Signed(), (1 << cut) - 2 * row.units)) {}
+  explicit HWY_INLINE QuickFloat32(const Float32Row<Bounds>&) {}
 
   // Two vectors of y: first and second channels, or where pairs stay side by side the elements in their order.
   template <Pairing in, Pairing out, class Bounds>
@@ -160,55 +144,65 @@ struct QuickFloat32 {
     return Turned(widened(x.first), widened(x.second), hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
   }
 
-  // Where a y is not too near to a tie, given the doubles: units are a power of 2, and among the bits of 2 units and
-  // above one is set.
-  HWY_INLINE hn::Mask<Signed> Clear(DoubleVector later, DoubleVector earlier) const {
-    const Signed di;
-    return AnyBit(di, hn::Add(LowWords(later, earlier), to_window), upper_bits);
-  }
-
-  static HWY_INLINE hn::Vec<DF> Limit(hn::Vec<DF> smaller) {
-    const DF df;
-    return hn::MulAdd(smaller, hn::Set(df, ratio), hn::Set(df, -ratio * least));
-  }
-
-  // False where the smaller magnitude is below `least`, and where one is infinite or NaN: then both are, or the larger
-  // is.
-  static HWY_INLINE hn::Mask<DF> Comparable(hn::Vec<DF> smaller, hn::Vec<DF> larger) {
-    return hn::Gt(Limit(smaller), larger);
-  }
-
-  template <Pairing in, Pairing out>
-  HWY_INLINE bool Certain(const Begun& y, hn::Vec<DF> first, hn::Vec<DF> second) const {
-    const DF df;
+  // The first members of the pairs that lie side by side in two vectors, and the second ones, in one order.
+  template <class V>
+  static HWY_INLINE PairOf<V> Members(V earlier, V later) {
 #if HWY_TARGET <= HWY_AVX3
-    // Each test is masked by those before it; of two channels an operation each gives the lesser and the greater size.
-    using Floats = hn::Vec<DF>;
-    const auto clear = [&](__mmask16 before, DoubleVector later, DoubleVector earlier) HWY_ATTR {
-      const auto moved = hn::Add(LowWords(later, earlier), to_window);
-      return _mm512_mask_test_epi32_mask(before, moved.raw, upper_bits.raw);
-    };
-    __mmask16 certain = 0;
-    if constexpr (side_by_side<in, out>) {
-      first = hn::Abs(first);
-      second = hn::Abs(second);
-      certain = Comparable(first, hn::Reverse2(df, first)).raw;
-      const auto limit = Limit(second);
-      certain = _mm512_mask_cmp_ps_mask(certain, limit.raw, hn::Reverse2(df, second).raw, _CMP_GT_OQ);
-    } else {
-      certain = Comparable(Floats{_mm512_range_ps(first.raw, second.raw, 0xA)},
-                           Floats{_mm512_range_ps(first.raw, second.raw, 0xB)})
-                    .raw;
-    }
-    certain = clear(certain, y.later.first, y.earlier.first);
-    return clear(certain, y.later.second, y.earlier.second) == 0xFFFF;
+    const hn::DFromV<V> d;
+    const DF df;
+    const auto a = hn::BitCast(df, earlier).raw;
+    const auto b = hn::BitCast(df, later).raw;
+    return {hn::BitCast(d, Floats{_mm512_mask_moveldup_ps(a, 0xAAAA, b)}),
+            hn::BitCast(d, Floats{_mm512_mask_movehdup_ps(b, 0x5555, a)})};
+#else
+    return {hn::OddEven(hn::DupEven(later), earlier), hn::OddEven(later, hn::DupOdd(earlier))};
+#endif
+  }
+
+  // 2^31 less eight times the places from y to the nearest tie.
+  static HWY_INLINE hn::Vec<DE> NearTie(hn::Vec<DE> low_words) {
+    const DE de;
+    return hn::BitCast(de, hn::Abs(hn::BitCast(hn::RebindToSigned<DF>(), hn::ShiftLeft<32 - cut>(low_words))));
+  }
+
+  static HWY_INLINE PairOf<Floats> SmallerAndLarger(Floats first, Floats second) {
+#if HWY_TARGET <= HWY_AVX3
+    return {Floats{_mm512_range_ps(first.raw, second.raw, 0xA)}, Floats{_mm512_range_ps(first.raw, second.raw, 0xB)}};
 #else
     first = hn::Abs(first);
     second = hn::Abs(second);
-    const auto comparable = side_by_side<in, out> ? hn::And(Comparable(first, hn::Reverse2(df, first)),
-                                                            Comparable(second, hn::Reverse2(df, second)))
-                                                  : Comparable(hn::Min(first, second), hn::Max(first, second));
-    const auto clear = hn::And(Clear(y.later.first, y.earlier.first), Clear(y.later.second, y.earlier.second));
+    return {hn::Min(first, second), hn::Max(first, second)};
+#endif
+  }
+
+  // Whether no y is near to a tie, given the floats that they round to.
+  template <Pairing in, Pairing out>
+  static HWY_INLINE bool Certain(const Begun& y, Floats first, Floats second) {
+    const DF df;
+    const DE de;
+    const auto lows = [&](DoubleVector later, DoubleVector earlier)
+                          HWY_ATTR { return hn::ConcatEven(de, hn::BitCast(de, later), hn::BitCast(de, earlier)); };
+    PairOf<Floats> rounded{first, second};
+    PairOf<hn::Vec<DE>> low{};
+    if constexpr (side_by_side<in, out>) {
+      rounded = Members(first, second);
+      low = Members(lows(y.earlier.second, y.earlier.first), lows(y.later.second, y.later.first));
+    } else {
+      low = {lows(y.later.first, y.earlier.first), lows(y.later.second, y.earlier.second)};
+    }
+    const auto [smaller, larger] = SmallerAndLarger(rounded.first, rounded.second);
+    // False where the smaller magnitude is below `least`, and where one is infinite or NaN: then both are, or the
+    // larger is.
+    const auto comparable = hn::Gt(hn::MulAdd(smaller, hn::Set(df, ratio), hn::Set(df, -ratio * least)), larger);
+    const auto powers_between = hn::ShiftRight<23>(hn::Sub(hn::BitCast(de, larger), hn::BitCast(de, smaller)));
+    const auto width = hn::Shl(hn::Set(de, places << (32 - cut)), powers_between);
+    // 2^31 or more where a tie is as near as that.
+    const auto near = hn::Add(hn::Max(NearTie(low.first), NearTie(low.second)), width);
+#if HWY_TARGET <= HWY_AVX3
+    return _mm512_mask_testn_epi32_mask(comparable.raw, near.raw, hn::Set(de, 0x80000000U).raw) == 0xFFFF;
+#else
+    const hn::RebindToSigned<DF> di;
+    const auto clear = hn::Gt(hn::BitCast(di, near), hn::Set(di, -1));
     return hn::AllTrue(df, hn::And(comparable, hn::RebindMask(df, clear)));
 #endif
   }
@@ -231,10 +225,6 @@ struct QuickFloat32 {
     StorePairs<together ? Pairing::half : out, caching>(de, bits, y0, together ? y0 + hn::Lanes(de) : y1);
     return true;
   }
-
- private:
-  hn::Vec<Signed> to_window;
-  hn::Vec<Signed> upper_bits;
 };
 
 template <class Bounds>
