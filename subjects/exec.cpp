@@ -6,7 +6,8 @@ namespace sextant {
 SubjectKind exec_kind() {
   return {"exec", "exec:COMMAND",
           [](const std::string& name, const std::string& command, const Spec&, const OpenOptions& options) {
-            return worker_subject(name, Command{{"/bin/sh", "-c", command}}, options.limits);
+            return worker_subject(name, Command{{"/bin/sh", "-c", command}},
+                                  while_doing(options.limits, "starting the command"));
           }};
 }
 

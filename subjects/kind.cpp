@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/spec/nearest_name.hpp"
+
 namespace sextant {
 
 // Each is made in the file of its kind.
@@ -33,14 +35,15 @@ std::string usage_of(std::span<const SubjectKind> kinds) {
 
 namespace {
 
-// "; did you mean python:ok.py?" of "ok.py".
-std::string kind_meant(std::string_view name) {
+// "; did you mean python:ok.py?" of "ok.py", "; did you mean python?" of "pyton:ok.py".
+std::string kind_meant(std::span<const SubjectKind> kinds, std::string_view name) {
+  if (const auto colon = name.find(':'); colon != name.npos)
+    return did_you_mean(name.substr(0, colon), kinds, &SubjectKind::prefix);
   for (const auto& [ending, prefix] :
        {std::pair(".py", "python"), std::pair(".so", "plugin"), std::pair(".onnx", "onnx"), std::pair(".npy", "file"),
         std::pair(".npz", "file"), std::pair(".safetensors", "file"), std::pair(".pt", "file"),
         std::pair(".pb", "file")}) {
-    if (name.ends_with(ending) && name.find(':') == name.npos)
-      return fmt::format("; did you mean {}:{}?", prefix, name);
+    if (name.ends_with(ending)) return fmt::format("; did you mean {}:{}?", prefix, name);
   }
   return "";
 }
@@ -56,8 +59,7 @@ std::unique_ptr<Subject> open_subject(std::span<const SubjectKind> kinds, const 
     if (takes_rest ? !rest.empty() && name.substr(0, colon) == kind.prefix : name == kind.prefix)
       return kind.open(name, rest, spec, options);
   }
-  throw SubjectNameError(
-      fmt::format("subject \"{}\": expected {}{}", name, usage_of(subject_kinds()), kind_meant(name)));
+  throw SubjectNameError(fmt::format("subject \"{}\": expected {}{}", name, usage_of(kinds), kind_meant(kinds, name)));
 }
 
 }  // namespace sextant

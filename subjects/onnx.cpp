@@ -18,7 +18,8 @@ SubjectKind onnx_kind() {
               throw SubjectNameError(fmt::format("onnx:{}: {}", file.string(), why));
             const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe");
             const std::vector<std::string> arguments{model, to_json(spec), command.string()};
-            return worker_subject(name, adapter_command("sextant_onnx.py", arguments, options.python), options.limits);
+            return worker_subject(name, adapter_command("sextant_onnx.py", arguments, options.python),
+                                  while_doing(options.limits, "loading the model"));
           }};
 }
 

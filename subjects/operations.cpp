@@ -1,10 +1,14 @@
 #include "subjects/operations.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "subjects/table_order.hpp"
 
@@ -20,9 +24,19 @@ std::string converting_fix(const std::string& name, Dtype dtype) {
   return fmt::format("return it as {0}: .astype(\"{0}\"), of a torch tensor .to(torch.{0})", name_of(dtype));
 }
 
+// What the axes of a result are called; nothing of those that are seldom wrong.
+std::vector<std::string_view> axes_of(std::string_view name) {
+  if (name == "y" || name == "q" || name == "k") return {"batch", "n", "heads", "head_dim"};
+  if (name == "out") return {"batch", "heads", "n", "head_dim"};
+  if (name == "encoding") return {"n", "dim"};
+  if (name == "bias") return {"heads", "queries", "keys"};
+  return {};
+}
+
 // What most likely made the shape another one.
 std::string shape_fix(const std::string& name, Shape got, const Shape& expected) {
   const std::string meant = name == "y" ? "x is [batch, n, heads, head_dim], and so is the result" : "";
+  const std::vector<std::string_view> axes = axes_of(name);
   const Shape returned = got;
   Shape sorted = expected;
   std::ranges::sort(sorted);
@@ -34,8 +48,15 @@ std::string shape_fix(const std::string& name, Shape got, const Shape& expected)
         is_bhnd ? "; a Python function of [batch, heads, n, head_dim] is named with layout=bhnd behind it" : "");
   }
   if (got.size() != expected.size())
-    return fmt::format("return {} axes{}{}", expected.size(), meant.empty() ? "" : ": ", meant);
-  return meant;
+    return fmt::format("return {} axes{}{}{}", expected.size(), returned.empty() ? ", not a scalar" : "",
+                       meant.empty() ? "" : ": ", meant);
+  if (axes.size() != expected.size()) return "";
+  std::vector<std::string> others;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (returned[axis] != expected[axis])
+      others.push_back(fmt::format("{} {}, not {}", axes[axis], expected[axis], returned[axis]));
+  }
+  return fmt::format("return [{}] with {}", fmt::join(axes, ", "), fmt::join(others, " and "));
 }
 
 // Moves one tensor out of a reply.
@@ -44,17 +65,18 @@ Tensor take(Tensors& reply, const std::string& name, Dtype dtype, const Shape& s
   if (found == reply.end()) {
     throw SubjectFailure(FailureKind::protocol, fmt::format("the reply has no tensor \"{}\"", name));
   }
-  if (found->second.dtype != dtype) {
-    throw SubjectFailure(FailureKind::protocol,
-                         fmt::format("\"{}\" came back as {}, {} says {}", name, name_of(found->second.dtype),
-                                     dtype == Dtype::int64 ? "the protocol" : "the spec", name_of(dtype)),
-                         {{}, "", converting_fix(name, dtype)});
-  }
   if (found->second.shape != shape) {
     throw SubjectFailure(FailureKind::protocol,
                          fmt::format("\"{}\" came back with shape {}, expected {}", name,
                                      shape_text(found->second.shape), shape_text(shape)),
                          {{}, "", shape_fix(name, found->second.shape, shape)});
+  }
+  // Behind the shape: a scalar is not mended by its dtype.
+  if (found->second.dtype != dtype) {
+    throw SubjectFailure(FailureKind::protocol,
+                         fmt::format("\"{}\" came back as {}, {} says {}", name, name_of(found->second.dtype),
+                                     dtype == Dtype::int64 ? "the protocol" : "the spec", name_of(dtype)),
+                         {{}, "", converting_fix(name, dtype)});
   }
   return std::move(found->second);
 }

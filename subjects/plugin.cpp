@@ -36,7 +36,7 @@ Command plugin_command(const std::filesystem::path& library) {
 SubjectKind plugin_kind() {
   return {"plugin", "plugin:LIBRARY.so",
           [](const std::string& name, const std::string& library, const Spec&, const OpenOptions& options) {
-            return worker_subject(name, plugin_command(library), options.limits);
+            return worker_subject(name, plugin_command(library), while_doing(options.limits, "loading the library"));
           }};
 }
 

@@ -40,21 +40,29 @@ std::optional<std::string> with_numpy(const std::string& python) {
   return executable.empty() ? python : executable;
 }
 
+bool may_be_run(const std::filesystem::path& path) {
+  std::error_code error;
+  return !std::filesystem::is_directory(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
 // Whether a shell would find a program of this name.
 bool is_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0;
+  if (name.find('/') != std::string::npos) return may_be_run(name);
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((std::filesystem::path(folder.empty() ? "." : folder) / name).c_str(), X_OK) == 0) return true;
+    if (may_be_run(std::filesystem::path(folder.empty() ? "." : folder) / name)) return true;
   }
   return false;
 }
 
 std::string find_interpreter(const std::optional<std::string>& python) {
   const auto named_by = [](std::string_view option, const std::string& name) {
-    if (!is_program(name)) throw SubjectNameError(fmt::format("{} {}: no such program", option, name));
-    return name;
+    if (is_program(name)) return name;
+    std::error_code error;
+    throw SubjectNameError(
+        fmt::format("{} {}: {}", option, name,
+                    std::filesystem::is_directory(name, error) ? "a directory, not a program" : "no such program"));
   };
   if (python) return named_by("--python", *python);
   if (const char* named = std::getenv("SEXTANT_PYTHON"); named != nullptr && *named != '\0')
@@ -128,7 +136,14 @@ SubjectKind python_kind() {
             const bool is_object = names_object(rest) && !std::filesystem::exists(rest);
             Command command =
                 is_object ? python_object_command(rest, spec, options.python) : python_command(rest, options.python);
-            return worker_subject(name, std::move(command), options.limits, SessionStart::fork);
+            WorkerLimits limits = while_doing(
+                options.limits, fmt::format("importing {}", is_object ? rest.substr(0, rest.find(':')) : rest));
+            limits.beginning.earlier_fix = [python = command.argv.front()] {
+              return with_numpy(python)
+                         ? std::string()
+                         : fmt::format("name by --python a Python that imports NumPy: {} does not", python);
+            };
+            return worker_subject(name, std::move(command), std::move(limits), SessionStart::fork);
           }};
 }
 

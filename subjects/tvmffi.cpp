@@ -23,7 +23,7 @@ SubjectKind tvmffi_kind() {
             const std::string operation(name_of(signature_of(spec.encoding).operation));
             const std::vector<std::string> arguments{library.string(), rest.substr(colon + 1), operation};
             return worker_subject(name, adapter_command("sextant_tvmffi.py", arguments, options.python),
-                                  options.limits);
+                                  while_doing(options.limits, "loading the library"));
           }};
 }
 

@@ -228,24 +228,27 @@ class WorkerSession final : public Session {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
     } catch (const SubjectFailure& failure) {
       // The first request waits for all that comes before: a process that starts, a file that is imported.
-      const std::string when = requests.front().inputs.empty()
-                                   ? " (while the subject started and its file was imported)"
-                                   : asked_text(requests.front().inputs);
+      const bool is_first = requests.front().inputs.empty() && calls_ == 0;
+      const bool has_ended = failure.kind() == FailureKind::crashed;
+      const std::string earlier_fix = is_first && has_ended ? limits_.beginning.earlier_fix() : std::string();
+      const std::string when = is_first && earlier_fix.empty() ? fmt::format(" (while {})", limits_.beginning.doing)
+                                                               : asked_text(requests.front().inputs);
       if (failure.kind() == FailureKind::timed_out) {
         const double seconds = std::chrono::duration<double>(limits_.timeout).count();
         throw SubjectFailure(failure.kind(),
                              fmt::format("{}: gave no answer within {:g} s{}", operation, seconds, when),
                              {.fix = "if it takes longer than that, say so by --timeout SECONDS"});
       }
-      const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_->error_output()) : "";
+      const std::string line = has_ended ? last_line(process_->error_output()) : "";
       FailureTrace trace = failure.trace();
-      if (failure.kind() == FailureKind::crashed) {
+      if (has_ended) {
         trace.traceback = last_lines(process_->error_output());
         if (one_line(trace.traceback) == one_line(line)) trace.traceback.clear();  // the message has it
         // A shell's statuses for a program that it does not find, or may not run.
         const std::string_view what = failure.what();
         if (what.ends_with("exit status 127") || what.ends_with("exit status 126"))
           trace.fix = "name a program that the shell finds and may run";
+        if (!earlier_fix.empty()) trace.fix = earlier_fix;
       }
       throw SubjectFailure(failure.kind(),
                            fmt::format("{}: {}{}{}{}", operation, failure.what(), when,

@@ -5,11 +5,20 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "subjects/process.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {
+
+/// What a session's first answer waits for, as its failure tells it.
+struct Beginning {
+  /// "importing rope.py".
+  std::string doing = "starting";
+  /// Asked where the process ended before its first answer: what mends it, if that came before `doing`; else empty.
+  std::function<std::string()> earlier_fix = [] { return std::string(); };
+};
 
 /// How long a worker may take for one answer (its start counts towards the first), and when to give up early.
 struct WorkerLimits {
@@ -17,7 +26,14 @@ struct WorkerLimits {
   std::stop_token stop;
   /// Told, once for a subject and from any thread, what a person should know of how its sessions come to be.
   std::function<void(const std::string&)> note = [](const std::string&) {};
+  Beginning beginning = {};
 };
+
+/// `limits` for a subject whose first answer waits for this.
+inline WorkerLimits while_doing(WorkerLimits limits, std::string what) {
+  limits.beginning.doing = std::move(what);
+  return limits;
+}
 
 /// How a session's process comes to be: by starting the program, or, for Python workers, as a fork of one that has
 /// imported the subject's file (fork_server.hpp), where that is safe.

@@ -41,14 +41,13 @@ struct OtherName {
   std::string_view meant;
 };
 constexpr OtherName other_names[] = {
-    {"theta", "rope_theta"},       {"base", "rope_theta"},   {"interleaved", "pairing"},
-    {"neox", "pairing"},           {"is_neox", "pairing"},   {"neox", "half"},
-    {"gptj", "interleaved"},       {"type", "rope_type"},    {"bf16", "bfloat16"},
-    {"fp16", "float16"},           {"f16", "float16"},       {"half", "float16"},
-    {"fp32", "float32"},           {"f32", "float32"},       {"fp64", "float64"},
-    {"double", "float64"},         {"d_model", "dim"},       {"dim", "head_dim"},
-    {"hidden_size", "dim"},        {"n_heads", "num_heads"}, {"scaling", "rope_scaling"},
-    {"mrope_section", "sections"}, {"axes_dim", "sections"}};
+    {"theta", "rope_theta"}, {"base", "rope_theta"},   {"interleaved", "pairing"},  {"neox", "pairing"},
+    {"is_neox", "pairing"},  {"neox", "half"},         {"halves", "half"},          {"rotate_half", "half"},
+    {"gptj", "interleaved"}, {"type", "rope_type"},    {"bf16", "bfloat16"},        {"fp16", "float16"},
+    {"f16", "float16"},      {"half", "float16"},      {"fp32", "float32"},         {"f32", "float32"},
+    {"fp64", "float64"},     {"double", "float64"},    {"d_model", "dim"},          {"dim", "head_dim"},
+    {"hidden_size", "dim"},  {"n_heads", "num_heads"}, {"scaling", "rope_scaling"}, {"mrope_section", "sections"},
+    {"axes_dim", "sections"}};
 
 }  // namespace
 

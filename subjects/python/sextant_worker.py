@@ -652,13 +652,15 @@ def _described(error, path):
     """An exception in one line, with the last line of the file that it passed through."""
     told = traceback.format_exception_only(type(error), error)
     # Of a SyntaxError the code comes first; of others notes may follow.
-    text = str(error) if isinstance(error, SystemExit) else told[-1 if isinstance(error, SyntaxError) else 0].strip()
+    text = told[-1 if isinstance(error, SyntaxError) else 0].strip()
     line = error.lineno if isinstance(error, SyntaxError) else None
     is_ours = os.path.dirname(path) == os.path.dirname(__file__)
     for frame, number in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == path and not is_ours:
             line = number
-    return f"line {line}: {text}" if line is not None else text
+    if line is not None:
+        return f"line {line}: {text}"
+    return str(error) if isinstance(error, SystemExit) else text  # of the worker's own sys.exit the text alone
 
 
 def _refuse(reason, trace):
@@ -687,7 +689,7 @@ def main(path, control=None, operation=None, claim=None):
         traceback.print_exc()
         # What its own code did not raise is how it was named or written as a subject.
         trace = _trace_of(error)
-        if "file" in trace and not isinstance(error, SystemExit):
+        if "file" in trace:
             _refuse(_described(error, path), trace)
         which = f"; run by {sys.executable}, --python names another interpreter" if isinstance(error, ModuleNotFoundError) else ""
         _refuse(_described(error, path) + which, {})
