@@ -68,8 +68,9 @@ std::string write_baseline(const Report& report) {
   json["spec"] = ordered_json::parse(report.spec_json);
   json["claim"] = {
       {"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
-  json["measured_class"] =
-      report.survey && report.survey->errors ? ordered_json(report.survey->measured_class) : ordered_json();
+  const bool has_class = report.survey && report.survey->errors && !report.survey->measured_class.empty();
+  json["measured_class"] = has_class ? ordered_json(report.survey->measured_class) : ordered_json();
+  if (report.diagnosis) json["cause"] = words_of(*report.diagnosis);
   json["profile"] = report.profile;
   json["seed"] = report.seed;
   for (const auto& [name, amount] : {std::pair("values", report.amount.values),
@@ -117,6 +118,7 @@ Report read_baseline(std::string_view text) {
     report.survey.emplace().measured_class = json.text("measured_class");
     report.survey->errors.emplace();
   }
+  if (json.has("cause")) report.diagnosis.emplace().differences.push_back({.words = json.text("cause"), .row = ""});
   report.profile = json.text("profile");
   if (!json.at("seed").is_number_unsigned()) json.fail("seed", "expected an integer");
   report.seed = json.at("seed").get<std::uint64_t>();

@@ -152,6 +152,14 @@ std::optional<std::int64_t> wrong_beyond(const Report& report) {
   return accuracy->horizon;
 }
 
+// A cause that is another than it was, though nothing need be worse.
+std::string changed_cause(const Report& older, const Report& newer, const Terms& terms) {
+  if (!older.diagnosis || (!newer.diagnosis && !terms.is_still_wrong)) return "";
+  const std::string before = words_of(*older.diagnosis);
+  const std::string after = newer.diagnosis ? words_of(*newer.diagnosis) : "not known";
+  return before == after ? "" : fmt::format("the cause is another: was: {}; is: {}", before, after);
+}
+
 // The spec without what may be strengthened.
 ordered_json core_of(const Report& report) {
   ordered_json spec = ordered_json::parse(report.spec_json);
@@ -200,23 +208,26 @@ Comparison compare(const Report& older, const Report& newer, const CompareOption
         "measured class: {}, was {}", newer.survey->measured_class.empty() ? "none" : newer.survey->measured_class,
         older.survey->measured_class));
   }
+  if (const std::string cause = changed_cause(older, newer, terms); !cause.empty()) comparison.notes.push_back(cause);
   std::int64_t left_out = 0;
   for (const PropertyResult& before : older.results) {
+    const PropertyResult* after = result_in(newer, before.id);
+    if (after == nullptr && options.unjudged == Unjudged::left_out) {
+      ++left_out;
+      continue;
+    }
     const bool counts = before.level != Level::advice || older.strictness == Strictness::strict ||
                         newer.strictness == Strictness::strict;
     if (!counts) continue;
-    const PropertyResult* after = result_in(newer, before.id);
     if (after != nullptr) {
       compare_results(comparison, before, *after, terms);
-    } else if (options.unjudged == Unjudged::left_out) {
-      ++left_out;
     } else if (is_good(before.verdict)) {
       comparison.regressions.push_back(fmt::format("{}: held, is no longer judged", before.id));
     }
   }
   if (left_out > 0)
-    comparison.notes.push_back(
-        fmt::format("not compared: {} of the baseline's properties, which this run left out", left_out));
+    comparison.notes.push_back(fmt::format("not compared: {} of the baseline's {} properties, which this run left out",
+                                           left_out, older.results.size()));
   for (const PropertyResult& after : newer.results) {
     if (result_in(older, after.id) != nullptr ||
         (after.level == Level::advice && newer.strictness == Strictness::lenient))

@@ -1,7 +1,9 @@
 #include "reports/compare.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "reports/baseline.hpp"
 #include "reports/sample_test.hpp"
 
 namespace sextant::compare_test {
@@ -20,6 +22,41 @@ TEST(Compare, FindsNothingBetweenEqualReports) {
   const Comparison comparison = compare(sample(), sample());
   EXPECT_TRUE(comparison.regressions.empty());
   EXPECT_TRUE(comparison.improvements.empty());
+}
+
+// Another bug in place of the known one, which leaves nothing worse.
+TEST(Compare, NotesAnotherCause) {
+  const auto notes_of = [](const Report& older, const Report& newer) { return compare(older, newer).notes; };
+  Report other = sample();
+  ASSERT_TRUE(other.diagnosis);
+  other.diagnosis->differences = {{"base 500000 measured, 10000 claimed", ""}};
+  EXPECT_EQ(notes_of(sample(), other),
+            std::vector<std::string>{"the cause is another: was: " + words_of(*sample().diagnosis) +
+                                     "; is: base 500000 measured, 10000 claimed"});
+  EXPECT_TRUE(notes_of(other, other).empty());
+  // A baseline keeps the words alone.
+  EXPECT_TRUE(notes_of(read_baseline(write_baseline(other)), other).empty());
+  // Where values are still wrong, and nothing is told of them.
+  Report untold = other;
+  untold.diagnosis.reset();
+  for (Report* report : {&other, &untold}) report->results[1].id = "accuracy";
+  ASSERT_EQ(notes_of(other, untold).size(), 1U);
+  EXPECT_TRUE(notes_of(other, untold)[0].ends_with("; is: not known"));
+  EXPECT_TRUE(notes_of(untold, other).empty());
+}
+
+TEST(Compare, CountsWhatWasLeftOutOfAllProperties) {
+  const auto left_out = [](Strictness strictness) {
+    Report one = sample();
+    one.results.resize(1);
+    one.strictness = strictness;
+    return compare(sample(), one, {.unjudged = Unjudged::left_out}).notes;
+  };
+  const std::size_t all = sample().results.size();
+  for (const Strictness strictness : {Strictness::lenient, Strictness::strict})
+    EXPECT_EQ(left_out(strictness),
+              std::vector<std::string>{fmt::format(
+                  "not compared: {} of the baseline's {} properties, which this run left out", all - 1, all)});
 }
 
 TEST(Compare, FindsWhatWasLost) {

@@ -83,17 +83,16 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("verdict", verdict_word(report, result));
   const bool judged = is_judged(result);
   one.set("worst", judged && result.worst ? bound_text(result.worst->deviation.of_bound) : "");
-  one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position
-                         ? fmt::format("position {}", report.grid.text(*result.horizon))
-                         : "");
+  const bool has_horizon = result.verdict == Verdict::violated && result.horizon &&
+                           *result.horizon >= report.first_position && !needs_other_calls(result);
+  one.set("horizon", has_horizon ? fmt::format("position {}", report.grid.text(*result.horizon)) : "");
   // Where the page is narrow the table has no head.
   if (judged && result.worst) one.set("worst_label", "Worst");
-  if (result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position)
-    one.set("horizon_label", "Holds up to");
+  if (has_horizon) one.set("horizon_label", "Holds up to");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
   one.set("cases", cases_text(result.cases));
   if (const auto coverage = coverage_text(result)) one.set("coverage", "swept: " + *coverage);
-  one.set("statement", printable(result.statement));
+  one.set("statement", printable(statement_of(report, result)));
   List examples;
   if (result.simplest)
     examples.push_back(example_data(report, result, result.verdict == Verdict::violated ? "simplest" : "case",
@@ -136,8 +135,9 @@ data wrong_data(const Report& report, const PropertyResult& result) {
   data wrong;
   wrong.set("id", result.id);
   wrong.set("title", fmt::format("“{}”", printable(capitalized(result.title))));
-  wrong.set("finding", printable(result.simplest ? narrative_of(result.simplest->finding) : result.reason));
-  if (result.horizon && *result.horizon >= report.first_position) {
+  wrong.set("finding",
+            printable(capitalized(result.simplest ? narrative_of(result.simplest->finding) : result.reason)));
+  if (!is_decided_by_other_calls(report) && result.horizon && *result.horizon >= report.first_position) {
     const std::string horizon = report.grid.text(*result.horizon);
     wrong.set("horizon", *result.horizon == report.first_position ? fmt::format("At position {} alone", horizon)
                                                                   : fmt::format("Up to position {}", horizon));

@@ -13,7 +13,8 @@ namespace {
 
 std::string details(const Report& report, const PropertyResult& result) {
   const auto diagnosis = diagnosis_of(report, result);
-  std::string text = diagnosis ? fmt::format("cause: {}\n{}", *diagnosis, result.statement) : result.statement;
+  const std::string statement = statement_of(report, result);
+  std::string text = diagnosis ? fmt::format("cause: {}\n{}", *diagnosis, statement) : statement;
   const auto add = [&](std::string_view label, const std::optional<Example>& example) {
     if (example)
       text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, result, *example));

@@ -55,7 +55,7 @@ std::string examples_text(const Report& report, const PropertyResult& result) {
   if (!result.simplest) return "";
   std::string text =
       fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id, escaped(std::string(name_of(result.verdict))),
-                  escaped(result.title), result.statement);
+                  escaped(result.title), statement_of(report, result));
   text += example_text(report, result, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
   if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token)
     text += example_text(report, result, "worst", *result.worst);

@@ -23,9 +23,9 @@ std::string periods_text(const FrequencyCurve& curve, double step) {
 
 std::string distances_text(const SimilarityCurve& curve, const PositionGrid& grid) {
   if (curve.searched == 0) return "";
-  std::string text =
-      fmt::format(" Of all codes {} to {} positions apart, those at offset {} are nearest to each other: {:.3g}.",
-                  grid.text(1), grid.text(curve.searched), grid.text(curve.nearest), curve.nearest_distance);
+  std::string text = fmt::format(
+      " Of all codes {} to {} positions apart, those {} apart are nearest to each other, at distance {:.3g}.",
+      grid.text(1), grid.text(curve.searched), grid.text(curve.nearest), curve.nearest_distance);
   for (std::size_t i = 0; i < curve.aliases.size(); ++i) {
     text += fmt::format("{} {} ({:.3g})", i == 0 ? " Nearer than the offsets beside them:" : ",",
                         grid.text(curve.aliases[i]), curve.alias_distances[i]);
@@ -40,7 +40,7 @@ std::string beyond_text(const Report& report) {
   const bool any = std::ranges::any_of(report.survey->errors->of_bound, [](double ratio) { return !(ratio <= 1); });
   if (any) return fmt::format(" Red ones exceed the bound of the class claimed, {}.", report.claim);
   return fmt::format(" None exceeds the bound of the class claimed, {}{}.", report.claim,
-                     is_wrong_elsewhere(report) ? ": calls that do not show the failure" : "");
+                     is_wrong_elsewhere(report) ? ": the survey's calls do not show the failure" : "");
 }
 
 // A stretch of codes, and what the titles and files of its pictures have behind their names.

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
 
 namespace sextant {
 namespace {
@@ -17,6 +20,15 @@ std::string why_nothing_ran(const Report& report) {
       std::ranges::all_of(report.results, [&](const PropertyResult& result) { return result.reason == first.reason; });
   if (!is_of_all || first.reason.empty()) return "";
   return fmt::format(": {}{}", report.results.size() == 1 ? first.id + ": " : "", first.reason);
+}
+
+// The line that begins so; empty if there is none, or no other.
+std::string line_of(const std::string& text, const std::string& beginning) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(beginning) && line.size() < text.size()) return line;
+  }
+  return "";
 }
 
 std::string headline_of_results(const Report& report) {
@@ -51,6 +63,19 @@ std::string headline_of_results(const Report& report) {
 std::string claim_text(const Report& report) {
   return fmt::format("{}, {}, positions {} to {}", report.spec_text, report.claim,
                      report.grid.text(report.first_position), report.grid.text(report.last_position));
+}
+
+std::string statement_of(const Report& report, const PropertyResult& result) {
+  const auto spec = nlohmann::json::parse(report.spec_json, nullptr, false);
+  const std::string encoding = spec.is_object() ? spec.value("encoding", "") : "";
+  const std::string own = line_of(result.statement, encoding + ": ");
+  if (own.empty()) return result.statement;
+  constexpr std::string_view as = "as ";
+  const std::string_view said = std::string_view(own).substr(encoding.size() + 2);
+  if (!said.starts_with(as)) return own;
+  const std::string base =
+      line_of(result.statement, std::string(said.substr(0, said.find(' ', as.size())).substr(as.size())) + ": ");
+  return base.empty() ? own : base + "\n" + own;
 }
 
 std::int64_t count(const Report& report, Verdict verdict) {

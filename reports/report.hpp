@@ -93,6 +93,10 @@ std::string headline(const Report& report);
 /// line, which every format shows.
 std::string claim_text(const Report& report);
 
+/// The result's statement. Of one that has a line of each encoding, "xpos: as rope times ...", those of the claim's, the
+/// one that it refers to before it.
+std::string statement_of(const Report& report, const PropertyResult& result);
+
 /// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);
 
@@ -126,7 +130,7 @@ std::string whole_command(const Report& report);
 bool needs_other_calls(const PropertyResult& result);
 
 /// "claims pairing half, computes interleaved; with pairing interleaved instead of half the claim holds: a second,
-/// short audit, its worst value at 0.3 of the bound; audit it: sextant audit ...": of a report that has a diagnosis.
+/// short audit found errors up to 0.3 of the bound; audit it: sextant audit ...": of a report that has a diagnosis.
 std::optional<std::string> diagnosis_text(const Report& report);
 
 /// The same where it says why this result is violated, which fails the audit; nothing of others.

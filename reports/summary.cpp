@@ -57,13 +57,18 @@ bool is_wrong_elsewhere(const Report& report) {
          report.survey->horizon == report.last_position;
 }
 
+bool is_decided_by_other_calls(const Report& report) {
+  const PropertyResult* accuracy = accuracy_in(report);
+  return accuracy != nullptr && accuracy->verdict == Verdict::violated && needs_other_calls(*accuracy);
+}
+
 std::optional<std::int64_t> horizon_of(const Report& report) {
   const auto claimed = [&](const std::optional<std::int64_t>& horizon) {
     return horizon && *horizon >= report.first_position ? horizon : std::nullopt;
   };
   const PropertyResult* accuracy = accuracy_in(report);
   if (accuracy != nullptr && accuracy->verdict == Verdict::violated)
-    return needs_other_calls(*accuracy) ? std::nullopt : claimed(accuracy->horizon);
+    return is_decided_by_other_calls(report) ? std::nullopt : claimed(accuracy->horizon);
   if (accuracy == nullptr && has_violations(report)) return claimed(least_horizon(report));
   return report.survey ? report.survey->horizon : std::nullopt;
 }
@@ -86,7 +91,7 @@ std::string correctness_text(const Report& report) {
   if (accuracy == nullptr && !has_violations(report))
     return count(report, Verdict::holds) > 0 ? fmt::format("nothing wrong was seen, {}", all) : "";
   // What other calls decide has no position up to which it is right.
-  if (accuracy != nullptr && accuracy->verdict == Verdict::violated && needs_other_calls(*accuracy)) return "";
+  if (is_decided_by_other_calls(report)) return "";
   // Of violations without a position nothing is known but that they are there.
   if (accuracy == nullptr && !least_horizon(report)) return "";
   const std::optional<std::int64_t> horizon = horizon_of(report);

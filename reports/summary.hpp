@@ -16,6 +16,10 @@ namespace sextant {
 /// is no such position, as where other calls decide, or none is known.
 std::optional<std::int64_t> horizon_of(const Report& report);
 
+/// Whether accuracy's violation shows after other calls alone, so that there is no position up to which values are
+/// right.
+bool is_decided_by_other_calls(const Report& report);
+
 /// "correct up to position 256 of 131071", "wrong from position 1 on, right at 0 alone", "every value asked is correct,
 /// positions 0 to 131071"; empty where no value was judged.
 std::string correctness_text(const Report& report);

@@ -32,6 +32,18 @@ TEST(Correctness, HasNoPositionWhereOtherCallsDecide) {
   EXPECT_FALSE(horizon_of(report));
 }
 
+TEST(Statement, IsThatOfTheClaimsEncoding) {
+  Report report = sample();
+  PropertyResult result = report.results[0];
+  EXPECT_EQ(statement_of(report, result), result.statement);
+  result.statement = "sinusoidal: a\nrope: b\nxpos: as rope times c\nalibi: d";
+  EXPECT_EQ(statement_of(report, result), "rope: b");
+  report.spec_json = R"({"encoding":"xpos"})";
+  EXPECT_EQ(statement_of(report, result), "rope: b\nxpos: as rope times c");
+  report.spec_json = R"({"encoding":"attention"})";
+  EXPECT_EQ(statement_of(report, result), result.statement);
+}
+
 TEST(Summary, TellsTheCauseAndTheClaimThatHoldsBelowTheVerdict) {
   const std::vector<SummaryLine> lines = summary_lines(sample());
   ASSERT_EQ(lines.size(), 5U);

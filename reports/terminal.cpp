@@ -168,7 +168,7 @@ std::string held_lines(const Report& report, Colour colour) {
     return painted(colour, "32", fmt::format("  {:<9}", label)) +
            wrapped(fmt::format("{}", fmt::join(list, ", ")), 11, 110) + "\n";
   };
-  if (!absent.empty()) absent.back() += ": as theory says, shown by a case";
+  if (!absent.empty()) absent.back() += " (theory says that it fails, and a case shows it)";
   return line("hold", names) + line("absent", absent);
 }
 
@@ -186,14 +186,19 @@ std::string stop_lines(const Stop& stop) {
   return text;
 }
 
-// Of a subject whose every answer is None, which says that it does not serve the claim and is often a forgotten return.
+// Of None, which says that the claim is not served and is often a forgotten return: of every answer, or of calls that
+// leave a property undecided.
 std::string forgotten_return_lines(const Report& report) {
   const bool is_idle =
       !report.stop && (std::ranges::none_of(report.results, is_judged) || !is_law_judged(report.results));
-  const bool returns_none = std::ranges::any_of(report.results, [](const PropertyResult& result) {
-    return result.verdict == Verdict::unsupported && result.reason.ends_with(" returned None");
-  });
-  if (!is_idle || !returns_none) return "";
+  const auto is_of_none = [&](Verdict verdict) {
+    return std::ranges::any_of(report.results, [&](const PropertyResult& result) {
+      return result.verdict == verdict && result.reason.ends_with(" returned None");
+    });
+  };
+  if (is_of_none(Verdict::undecided))
+    return "likely fix: return the result in every branch: some calls of the claim came to None\n";
+  if (!is_idle || !is_of_none(Verdict::unsupported)) return "";
   return "likely fix: return the result, if the function serves this claim: None says that it does not\n";
 }
 

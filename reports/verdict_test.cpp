@@ -51,16 +51,15 @@ TEST(Diagnosis, TellsTheClaimThatHolds) {
             "with rope_theta 500000 instead of 10000 the claim was not seen to hold in a second, short audit");
   diagnosis.is_verified = true;
   diagnosis.of_bound = 0.125;
-  EXPECT_EQ(
-      remedy_of(diagnosis),
-      "with rope_theta 500000 instead of 10000 the claim holds: a second, short audit, its worst value at 0.12 of "
-      "the bound");
+  EXPECT_EQ(remedy_of(diagnosis),
+            "with rope_theta 500000 instead of 10000 the claim holds: a second, short audit found errors up to 0.12 of "
+            "the bound");
   diagnosis.is_verified = false;
   diagnosis.is_as_asked = true;
   EXPECT_EQ(
       remedy_of(diagnosis),
-      "asked as claimed, it answers by rope_theta 500000 instead of 10000 (a second, short audit, its worst value at "
-      "0.12 of the bound): it reads its spec, so change the code, not the claim");
+      "asked as claimed, it answers by rope_theta 500000 instead of 10000 (a second, short audit found errors up to "
+      "0.12 of the bound). It reads its spec, so change the code, not the claim");
 }
 
 // A subject that refuses what a law asks has shown nothing by keeping its contracts.

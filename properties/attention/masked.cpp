@@ -63,11 +63,9 @@ AttentionCase poisoned(const Attention& encoding, AttentionCase request, const P
 enum class Duty { none, unchanged, shown };
 
 // What changes a row that does not see what was changed, as far as the new value tells.
-constexpr std::string_view masked_key =
-    "as where it has a weight, or where a mask is added to its score, which stays NaN";
-constexpr std::string_view masked_value =
-    "as where it has a weight, or where a weight of 0 multiplies it, and 0 times that is NaN";
-constexpr std::string_view has_a_weight = "as where it has a weight";
+constexpr std::string_view masked_key = "it has a weight, or a mask is added to its score, which stays NaN";
+constexpr std::string_view masked_value = "it has a weight, or is multiplied by a weight of 0, which makes NaN";
+constexpr std::string_view has_a_weight = "it has a weight";
 
 template <class DutyOf, class Cause>
 Judgement judge_rows(const Attention& encoding, const AttentionCase& request, const Tensor& clean, const Tensor& after,
@@ -161,10 +159,14 @@ Judgement judge_masked(Session& session, const Spec& spec, const Attention& enco
   };
   const auto cause = [&](std::int64_t batch, std::int64_t head, double is) {
     const bool is_key = poison.in == Poison::In::key;
-    const std::string what =
-        fmt::format("though it does not see {} {}, which is {}", is_key ? "key" : "value", at.token, poison.value);
-    if (batch != at.batch) return fmt::format("{}, of batch row {}", what, at.batch);
-    if (kv_head(encoding, head) != at.kv) return fmt::format("{}, of key head {}", what, at.kv);
+    const bool is_other_row = batch != at.batch;
+    const bool is_other_head = kv_head(encoding, head) != at.kv;
+    const std::string of = is_other_row    ? fmt::format(" of batch row {}", at.batch)
+                           : is_other_head ? fmt::format(" of key head {}", at.kv)
+                                           : "";
+    const std::string what = fmt::format("when {} {}{}, which it does not see, became {}", is_key ? "key" : "value",
+                                         at.token, of, poison.value);
+    if (is_other_row || is_other_head) return what;
     if (!std::isnan(is)) return fmt::format("{}: {}", what, has_a_weight);
     return fmt::format("{}: {}", what, is_key ? masked_key : masked_value);
   };
@@ -180,9 +182,12 @@ Judgement judge_padded(Session& session, const Spec& spec, const Attention& enco
     return clean.seen_by(encoding, batch, query).count() > 0 ? Duty::unchanged : Duty::none;
   };
   return judge_rows(encoding, clean, before, after, duty_of, [&](std::int64_t, std::int64_t, double is) {
-    const std::string what = fmt::format("where padding is {}", padding);
-    return std::isnan(is) ? fmt::format("{}: {}, or {}", what, masked_key, masked_value)
-                          : fmt::format("{}: {}", what, has_a_weight);
+    const std::string what = fmt::format("when padding became {}", padding);
+    return std::isnan(is)
+               ? fmt::format(
+                     "{}: key or value has a weight, or is multiplied by 0 or masked by addition, which makes NaN",
+                     what)
+               : fmt::format("{}: {}", what, has_a_weight);
   });
 }
 

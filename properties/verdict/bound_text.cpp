@@ -18,4 +18,11 @@ std::string bound_text(double of_bound) {
   return fmt::format("{:.0f} times the bound", std::round(of_bound / unit) * unit);
 }
 
+std::string errors_text(double of_bound) {
+  if (of_bound == 0) return "no error";
+  if (!std::isfinite(of_bound)) return "errors beyond any bound";
+  const std::string text = bound_text(of_bound);
+  return "errors up to " + (text == "1 of the bound" ? "the bound" : text);
+}
+
 }  // namespace sextant

@@ -20,5 +20,13 @@ TEST(BoundText, IsReadAtAGlance) {
   EXPECT_EQ(bound_text(std::nan("")), "beyond any bound");
 }
 
+TEST(ErrorsText, IsPartOfASentence) {
+  EXPECT_EQ(errors_text(0), "no error");
+  EXPECT_EQ(errors_text(0.123), "errors up to 0.12 of the bound");
+  EXPECT_EQ(errors_text(0.999), "errors up to the bound");
+  EXPECT_EQ(errors_text(7.44), "errors up to 7.44 times the bound");
+  EXPECT_EQ(errors_text(std::nan("")), "errors beyond any bound");
+}
+
 }  // namespace
 }  // namespace sextant::verdict_bound_text_test

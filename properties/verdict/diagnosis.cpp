@@ -56,11 +56,11 @@ std::string remedy_of(const Diagnosis& diagnosis) {
   for (const std::string& change : diagnosis.changes) changes += (changes.empty() ? "" : ", ") + change;
   if (diagnosis.is_as_asked)
     return "asked as claimed, it answers by " + (changes.empty() ? "another claim" : changes) +
-           " (a second, short audit, its worst value at " + bound_text(diagnosis.of_bound) +
-           "): it reads its spec, so change the code, not the claim";
+           " (a second, short audit found " + errors_text(diagnosis.of_bound) +
+           "). It reads its spec, so change the code, not the claim";
   const std::string claim = changes.empty() ? "a claim of what is computed" : "with " + changes + " the claim";
   if (!diagnosis.is_verified) return claim + " was not seen to hold in a second, short audit";
-  return claim + " holds: a second, short audit, its worst value at " + bound_text(diagnosis.of_bound);
+  return claim + " holds: a second, short audit found " + errors_text(diagnosis.of_bound);
 }
 
 }  // namespace sextant

@@ -43,7 +43,7 @@ bool contradicts(const Diagnosis& diagnosis, std::string_view stage);
 /// "claims pairing half, computes interleaved; base 10000 measured, 500000 claimed".
 std::string words_of(const Diagnosis& diagnosis);
 
-/// "with rope_theta 500000 instead of 10000 the claim holds: a second, short audit, its worst value at 0.3 of the
+/// "with rope_theta 500000 instead of 10000 the claim holds: a second, short audit found errors up to 0.3 of the
 /// bound"; of a subject that reads its spec, whose answers to the claim are those, that the code is to change; empty
 /// without such a claim.
 std::string remedy_of(const Diagnosis& diagnosis);

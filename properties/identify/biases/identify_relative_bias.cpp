@@ -77,9 +77,9 @@ class RelativeBiasIdentifier {
     };
     for (const std::int64_t sign : {-1, 1}) {
       const double last = bucket_at(sign * far_);
-      found_.seen.push_back(
-          fmt::format("keys {} the query have {} buckets: the last one is number {:g}, from distance {} on",
-                      sign < 0 ? "before" : "after", distinct(sign), last, first_of(last, sign)));
+      found_.seen.push_back(fmt::format(
+          "keys {} the query have {} bucket{}: the last one is number {:g}, from distance {} on",
+          sign < 0 ? "before" : "after", distinct(sign), distinct(sign) == 1 ? "" : "s", last, first_of(last, sign)));
     }
   }
 

@@ -220,7 +220,7 @@ class SinusoidalIdentifier {
     double worst = 0;
     for (const MeasuredTurn& turn : turns_) worst = std::max(worst, turn.uncertainty / std::fabs(turn.radians));
     found_.seen.push_back(
-        fmt::format("frequencies from {:.8g} to {:.8g} radians a position, each within {:.1e} of itself",
+        fmt::format("frequencies from {:.8g} to {:.8g} radians a position, each known to within {:.1e} of its value",
                     turns_.back().radians, turns_.front().radians, worst));
     if (!norm_.range.holds(1)) found_.seen.push_back(fmt::format("values up to {:.7g}", norm_.size));
     layout_.scale = norm_.range.holds(table_.scale) ? table_.scale

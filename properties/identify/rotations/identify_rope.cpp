@@ -468,7 +468,7 @@ class RopeIdentifier {
     double worst = 0;
     for (const MeasuredTurn& turn : turns_) worst = std::max(worst, turn.uncertainty / turn.radians);
     found_.seen.push_back(
-        fmt::format("frequencies from {:.8g} to {:.8g} radians a position, each within {:.1e} of itself",
+        fmt::format("frequencies from {:.8g} to {:.8g} radians a position, each known to within {:.1e} of its value",
                     turns_.back().radians, turns_.front().radians, worst));
     if (!norm_.range.holds(1)) found_.seen.push_back(fmt::format("pairs are made {:.7g} times as long", norm_.size));
   }

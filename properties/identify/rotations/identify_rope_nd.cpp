@@ -382,7 +382,7 @@ class RopeNdIdentifier {
       turn.radians = std::fabs(turn.radians);
       worst = std::max(worst, turn.uncertainty / turn.radians);
     }
-    found_.seen.push_back(fmt::format("frequencies each within {:.1e} of itself", worst));
+    found_.seen.push_back(fmt::format("frequencies each known to within {:.1e} of their value", worst));
   }
 
   // What explains that position 0 of an axis is turned: all its pairs by one offset of the positions.

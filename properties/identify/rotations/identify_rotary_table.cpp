@@ -228,9 +228,9 @@ Identification identify_rotary_table(CountedSession& session, const Spec& claim,
     turn.radians = std::fabs(turn.radians);
     worst = std::max(worst, turn.uncertainty / turn.radians);
   }
-  found.seen.push_back(
-      fmt::format("{} pairs; frequencies from {:.8g} to {:.8g} radians a position, each within {:.1e} of itself",
-                  turns.size(), turns.back().radians, turns.front().radians, worst));
+  found.seen.push_back(fmt::format(
+      "{} pairs; frequencies from {:.8g} to {:.8g} radians a position, each known to within {:.1e} of its value",
+      turns.size(), turns.back().radians, turns.front().radians, worst));
   if (!norm.range.holds(1)) found.seen.push_back(fmt::format("values up to {:.7g}", norm.size));
   RopeSeen seen;
   seen.claimed = claimed.rope.rope_scaling;
