@@ -36,10 +36,9 @@ struct AuditCommand {
   std::vector<std::string> words;  // of the command line
 };
 
-// With a baseline known violations pass: only what is worse than it fails. A subject that failed, or nothing judged,
-// keeps its status.
+// With a baseline known violations pass: only what is worse than it fails, a subject that cannot be asked any more
+// too. A failure that the baseline has, or nothing judged, keeps its status.
 int baseline_status(const Report& report, const Comparison& comparison) {
-  if (report.stop) return report.exit_status;
   if (!comparison.regressions.empty()) return 1;
   return report.exit_status == 1 ? 0 : report.exit_status;
 }
@@ -72,7 +71,10 @@ int run_one(const AuditCommand& command) {
                                     command.verbose ? Detail::every_property : Detail::brief));
     if (!directory_of(arguments).empty()) fmt::print("report in {}\n", directory_of(arguments));
   }
-  if (!command.write_baseline.empty() && !report.stop) {
+  if (!command.write_baseline.empty() && report.stop) {
+    fmt::print(stderr, "sextant: --write-baseline {}: nothing was written: the subject cannot be audited\n",
+               command.write_baseline);
+  } else if (!command.write_baseline.empty()) {
     write_text_file(write_baseline(report), command.write_baseline);
     if (!command.json) fmt::print("baseline in {}\n", command.write_baseline);
   }

@@ -59,8 +59,8 @@ class Command : public testing::Test {
 
   // Runs `sextant ARGUMENTS` through a shell, in the test's directory, with a file of it as standard input.
   Finished sextant(const std::string& arguments, const std::string& input = "/dev/null") const {
-    const std::string line =
-        "cd '" + directory_.string() + "' && '" + SEXTANT_COMMAND + "' " + arguments + " >out 2>err <" + input;
+    const std::string line = "cd '" + directory_.string() + "' && " + environment_ + " '" + SEXTANT_COMMAND + "' " +
+                             arguments + " >out 2>err <" + input;
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_all(directory_ / "out"),
             read_all(directory_ / "err")};
@@ -69,6 +69,7 @@ class Command : public testing::Test {
   void write(const std::string& name, const std::string& text) const { std::ofstream(directory_ / name) << text; }
 
   std::filesystem::path directory_;
+  std::string environment_ = "SEXTANT_PROGRESS=never";  // what is slow is told on standard error else
 };
 
 void expect_one_line(const Finished& finished, const std::string& text) {
@@ -92,7 +93,7 @@ def encode(p, spec):
 TEST_F(Command, AGoodSubjectExitsZeroAndLeavesItsReports) {
   const Finished finished = sextant(std::string("audit builtin") + spec + "--report reports");
   EXPECT_EQ(finished.status, 0) << finished.error;
-  EXPECT_EQ(finished.error, "");  // no progress bar in a pipe
+  EXPECT_EQ(finished.error, "");
   EXPECT_NE(finished.output.find("applicable properties hold"), std::string::npos);
   const auto json = nlohmann::json::parse(read_all(directory_ / "reports" / "report.json"));
   EXPECT_GE(json["properties"].size(), 23);
@@ -154,7 +155,7 @@ def rotate(x, positions, spec):
   write("dying.py", "import os\ndef rotate(x, positions, spec):\n    os._exit(7)\n");
   EXPECT_EQ(sextant("identify python:dying.py --op rotate").status, 3);
   expect_one_line(sextant("identify builtin --spec llama-2-7b --dim 64"), "--spec: says the operation");
-  expect_one_line(sextant("identify builtin --dim 63"), "--dim: expected an even number");
+  expect_one_line(sextant("identify builtin --dim 63"), "--dim 63: expected an even number");
   const auto told_of = [&](const char* name, const char* text, const char* line) {
     write(name, text);
     return sextant(std::string("identify python:") + name + line).error;
@@ -235,7 +236,6 @@ TEST_F(Command, AFileThatIsNoSubjectIsOneLineAndExitTwo) {
   const std::pair<const char*, const char*> files[] = {
       {"x = 1\n", "python:bad.py: the file defines none of encode, table, rotate, qk_norm_rope"},
       {"", "python:bad.py: the file defines none of encode, table, rotate, qk_norm_rope"},
-      {"import sys\nsys.exit('give me a GPU')\n", "python:bad.py: line 2: give me a GPU"},
       {"framework = 'tensors'\ndef encode(p, spec):\n    pass\n", "framework 'tensors': expected numpy, torch or jax"},
       {"fields = 'dim'\ndef encode(p, spec):\n    pass\n", "fields 'dim': expected a list of names"},
   };
@@ -247,7 +247,56 @@ TEST_F(Command, AFileThatIsNoSubjectIsOneLineAndExitTwo) {
   }
   // One that ends the process is a crash, which only the process' end tells.
   write("bad.py", "import os\nos._exit(2)\n");
-  EXPECT_EQ(sextant(std::string("audit python:bad.py --only accuracy") + spec).status, 3);
+  const Finished ended = sextant(std::string("audit python:bad.py --only accuracy") + spec);
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_NE(ended.output.find("ended with exit status 2 (while importing bad.py)"), std::string::npos) << ended.output;
+}
+
+TEST_F(Command, AnInterpreterThatIsNoneIsToldByItsOption) {
+  write("good.py", std::string(header) + correct);
+  const Finished finished = sextant(std::string("audit python:good.py --only accuracy --python /bin/true") + spec);
+  EXPECT_EQ(finished.status, 3);
+  EXPECT_NE(finished.output.find("likely fix: name by --python a Python that imports NumPy: /bin/true does not"),
+            std::string::npos)
+      << finished.output;
+  EXPECT_EQ(finished.output.find("importing"), std::string::npos) << finished.output;
+  expect_one_line(sextant(std::string("audit python:good.py --python /tmp") + spec),
+                  "--python /tmp: a directory, not a program");
+}
+
+TEST_F(Command, OptionsThatSayNothingAreRefused) {
+  const std::string rope = R"( --spec '{"encoding":"rope","head_dim":64}')";
+  write("turns.py", "def rotate(x, positions, spec):\n    return x\n");
+  const std::pair<std::string, const char*> lines[] = {
+      {"identify python:turns.py --heads 3", "--heads: says nothing of rotate, which is asked"},
+      {"identify builtin --op encode --heads 3", "--heads: says nothing of encode, which is asked"},
+      {"identify builtin --op bias --dim 4", "--dim: says nothing of bias, which is asked"},
+      {"identify builtin --dim 3", "--dim 3: expected an even number from 2 to 16384, for operation rotate"},
+      {"identify builtin --python python3", "--python python3: says nothing of builtin"},
+      {"audit builtin --python python3" + rope, "--python python3: says nothing of builtin"},
+      {"audit builtin --table-order sin_cos" + rope, "--table-order sin_cos: says nothing of builtin"},
+      {"audit builtin --budget 1x" + rope, "--budget 1x: expected seconds from 0.001 to 86400, as 90, 90s or 1.5m"},
+      {"audit builtin" + rope + rope, "--spec: given 2 times, expected once"},
+      {"audit builtin --hf-config .", "--hf-config .: a directory without a config.json"},
+      {"audit pyton:turns.py" + rope, "live:SOCKET, mutant:NAME or recipe:NAME; did you mean python?"},
+      {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"pairing":"halves"}')", "; did you mean half?"}};
+  for (const auto& [line, text] : lines) {
+    SCOPED_TRACE(line);
+    expect_one_line(sextant(line), text);
+  }
+}
+
+// Once, and on standard error: what is printed and what is kept are those of any other run.
+TEST_F(Command, WhatTakesLongSaysSoWhereNoTerminalShowsIt) {
+  write("slow.py", std::string(header) + correct + "time.sleep(2.1)\n");
+  const std::string line = std::string("audit python:slow.py --only bounds --report files") + spec;
+  EXPECT_EQ(sextant(line).error, "");
+  environment_.clear();
+  const Finished told = sextant(line);
+  EXPECT_EQ(told.error.find("sextant: "), 0U) << told.error;
+  EXPECT_EQ(std::count(told.error.begin(), told.error.end(), '\n'), 1) << told.error;
+  EXPECT_NE(told.error.find(" properties judged"), std::string::npos) << told.error;
+  EXPECT_EQ(told.output.find(" properties judged"), std::string::npos) << told.output;
 }
 
 // One message with the place, the calls that led there and what mends it, in place of a line for each property.
@@ -262,6 +311,11 @@ TEST_F(Command, ASubjectThatFailsAtOnceIsToldOnceAndExitsThree) {
       {"\n\nimport no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'", "bad.py, line 3",
        "install no_such_module"},
       {"def encode(positions, spec)\n    pass\n", "SyntaxError: expected ':'", "bad.py, line 1", ""},
+      {"import sys\nsys.exit('give me a GPU')\n", "SystemExit: give me a GPU", "bad.py, line 2", ""},
+      {"def encode(positions, spec):\n    return 1.5\n", "came back with shape []", "bad.py, line 1",
+       "return 2 axes, not a scalar"},
+      {"import numpy as np\ndef encode(p, spec):\n    return np.zeros((len(p), 3), np.float32)\n",
+       "came back with shape", "bad.py, line 2", "return [n, dim] with dim 16, not 3"},
       {"def f():\n    raise ValueError('not\\nhere')\nf()\n", "ValueError: not here", "bad.py, line 2", ""},
       {"class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd()\n",
        "sextant_subject.Odd: <exception str() failed>", "bad.py, line 4", ""},
@@ -324,6 +378,12 @@ TEST_F(Command, UnchangedCodeComparesCleanWithItsBaseline) {
     EXPECT_EQ(some.status, 0) << some.output;
     EXPECT_NE(some.output.find("which this run left out"), std::string::npos) << some.output;
   }
+  // One that cannot be asked any more is worse, and has no baseline of its own.
+  write("gone.py", "raise ValueError\n");
+  const Finished gone = sextant("audit python:gone.py --baseline known.json --write-baseline own.json" + claim);
+  EXPECT_EQ(gone.status, 1) << gone.output;
+  EXPECT_NE(gone.error.find("--write-baseline own.json: nothing was written"), std::string::npos) << gone.error;
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "own.json"));
   // The last is that of a subject that holds.
   EXPECT_EQ(sextant("audit mutant:sinusoidal-bfloat16-positions --baseline known.json" + claim).status, 1);
   write("broken.json", R"({"format":"sextant-baseline","version":1,"sextant":"0"})");

@@ -34,6 +34,8 @@ using nlohmann::ordered_json;
 // Those that can be told, in the order in which they are tried.
 constexpr const char* operations[] = {"rotate", "encode", "table", "bias", "attend"};
 
+constexpr Integers widths{2, 1 << 14};
+
 struct Arguments {
   std::string subject;
   SpecOptions claim;
@@ -64,14 +66,24 @@ Spec usual_claim(const std::string& operation, const Arguments& arguments) {
   } catch (const SpecError& error) {
     // What was given is an option, and no field of a spec.
     const std::string_view why = error.what();
-    for (const auto& [field, option] :
-         {std::pair("spec: head_dim: ", "--dim"), {"spec: dim: ", "--dim"}, {"spec: num_heads: ", "--heads"}}) {
-      if (why.starts_with(field))
-        throw UsageError(fmt::format("{}: {}, for operation {}; --op names another", option,
-                                     why.substr(std::string_view(field).size()), operation));
-    }
+    if (why.starts_with("spec: head_dim: ") || why.starts_with("spec: dim: "))
+      throw UsageError(
+          fmt::format("--dim {}: expected an even number from {} to {}, for operation {}; --op names another",
+                      arguments.dim, widths.least, widths.most, operation));
     throw;
   }
+}
+
+// An option that says nothing of the operation that is asked.
+void refuse_unused(const Arguments& arguments, std::string_view operation) {
+  const bool has_heads = operation == "bias" || operation == "attend";
+  const bool has_width = operation != "bias";
+  if (arguments.heads > 0 && !has_heads)
+    throw UsageError(fmt::format(
+        "--heads: says nothing of {}, which is asked: leave it out, or name bias or attend by --op", operation));
+  if (arguments.dim > 0 && !has_width)
+    throw UsageError(fmt::format(
+        "--dim: says nothing of {}, which is asked: leave it out, or name another operation by --op", operation));
 }
 
 // The claims that the subject may be asked under, in their order.
@@ -81,7 +93,10 @@ std::vector<Spec> probes_of(const Arguments& arguments) {
       (!arguments.operation.empty() || arguments.dim > 0 || arguments.heads > 0 || !arguments.dtype.empty()))
     throw UsageError("--spec: says the operation, the sizes and the dtype: leave out --op, --dim, --heads and --dtype");
   if (has_claim) return {spec_from_options(arguments.claim)};
-  if (!arguments.operation.empty()) return {usual_claim(arguments.operation, arguments)};
+  if (!arguments.operation.empty()) {
+    refuse_unused(arguments, arguments.operation);
+    return {usual_claim(arguments.operation, arguments)};
+  }
   std::vector<Spec> probes;
   for (const char* operation : operations) probes.push_back(usual_claim(operation, arguments));
   return probes;
@@ -99,8 +114,15 @@ bool reads_its_spec(const Subject& subject, const Spec& probe, const Identificat
   return !identify::audited(subject, *made.spec).holds && identify::audited_as_asked(subject, probe, *made.spec).holds;
 }
 
+// Whether it says that it has the operation; one that cannot be opened says it later.
+bool serves(const Subject& subject, const Spec& asked) {
+  const std::vector<std::string> said = subject.open(asked)->describe().operations;
+  return std::ranges::find(said, name_of(operation_of(asked.encoding))) != said.end();
+}
+
 // Under the first claim whose operation the subject has.
 Found identified(const Arguments& arguments, const std::stop_token& stop) {
+  refuse_unused_options(arguments.subject, arguments.python, "");
   OpenOptions open;
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
   open.limits.stop = stop;
@@ -113,6 +135,7 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
     try {
       const auto subject = subject_from_argument(arguments.subject, asked, open);
       const Spec probe = subject->within_reach(asked);
+      if (serves(*subject, probe)) refuse_unused(arguments, name_of(operation_of(asked.encoding)));
       const Identification made = identify::with_reading(*subject, probe, identify::identify(*subject, probe));
       return {made, probe, reads_its_spec(*subject, probe, made)};
     } catch (const SubjectFailure& failure) {
@@ -163,7 +186,7 @@ void print_text(const Arguments& arguments, const Found& found) {
   for (const std::string& seen : made.seen) line("seen", seen);
   for (const identify::Fault& fault : made.arithmetic) line("arithmetic", fault.words);
   if (made.spec && (made.of_bound > 0 || made.confidence != identify::Confidence::low))
-    line("accuracy", fmt::format("{}: the worst value is {}", name_of(made.spec->accuracy), bound_text(made.of_bound)));
+    line("accuracy", fmt::format("{}: {}", name_of(made.spec->accuracy), errors_text(made.of_bound)));
   if (!made.effective.empty()) line("effective", fmt::format("{}", fmt::join(made.effective, ", ")));
   if (!made.recipe.empty()) line("bits", "those of recipe:" + made.recipe);
   for (const std::string& equal : made.equal) line("equal", equal);
@@ -239,7 +262,7 @@ Run add_identify(CLI::App& app) {
   one_of(
       command->add_option("--op", arguments->operation, "The operation, unless given the first that the subject has"),
       std::vector<std::string>(std::begin(operations), std::end(operations)));
-  add_integer(*command, "--dim", arguments->dim, {2, 1 << 14},
+  add_integer(*command, "--dim", arguments->dim, widths,
               "Width: head_dim of a rotation (128) or of attention (64), dim of a code (512)");
   add_integer(*command, "--heads", arguments->heads, {1, 1 << 10}, "Heads of a bias, or of attention (8)");
   one_of(command->add_option("--dtype", arguments->dtype, "Of values (float32)"),

@@ -164,7 +164,7 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
   FieldsRead read;
   if (asks_of_fields && !(earlier && earlier->is_finished)) read = fields_read_by(subject, spec, description);
   set_aside_unread(properties, read);
-  ProgressLine line(std::ssize(properties));
+  ProgressLine line(std::ssize(properties), start);
   options.progress = [&](std::int64_t done, std::int64_t total) { line.advance(done, total); };
   std::optional<EventLog> log;
   options.introduced = [&](const Description& said) {
@@ -196,8 +196,10 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
   }
   // Of shards the first takes it for all.
   const bool is_wanted = report.shard ? !directory.empty() && report.shard->index == 1 : true;
+  line.judging("measuring errors");
   if (is_wanted)
     report.survey = take_survey(subject, spec, directory.empty() ? SurveyFor::summary : SurveyFor::pictures);
+  line.judging("looking for the cause");
   // A shard does not know what the others find: the first's holds if any does.
   if (report.shard ? is_wanted : asks_for_diagnosis(report.results))
     report.diagnosis = diagnosis_of(arguments, subject, spec, report.results);
@@ -249,6 +251,7 @@ std::optional<std::string> choose_amount(AuditArguments& arguments, const Subjec
 
 Report judge_claim(AuditArguments arguments, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
+  refuse_unused_options(arguments.subject, arguments.python, arguments.table_order);
   OpenOptions open;
   open.judges = static_cast<int>(arguments.threads);
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));

@@ -69,7 +69,8 @@ CLI::Option* add_seconds(CLI::App& command, const std::string& name, double& tar
     const auto number = number_in<double>(has_unit ? text.substr(0, text.size() - 1) : text);
     const double seconds = number.value_or(0) * (has_unit && text.ends_with('m') ? 60 : 1);
     if (!number || !(seconds >= least && seconds <= most))
-      throw UsageError(fmt::format("{} {}: expected seconds from {} to {}", name, text, least, most));
+      throw UsageError(fmt::format("{} {}: expected seconds from {} to {}{}", name, text, least, most,
+                                   units == TimeUnits::allowed ? ", as 90, 90s or 1.5m" : ""));
     target = seconds;
   };
   return command.add_option_function<std::string>(name, read, help);

@@ -82,6 +82,10 @@ std::string text_of(const CLI::App& app, std::span<const char* const> words, con
   if (const auto position = message.find(": 1 required");
       dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && position != std::string::npos)
     return message.substr(0, position) + ": its value is missing";
+  constexpr std::string_view too_many = ": At Most 1 required but received ";
+  if (const auto position = message.find(too_many); position != std::string::npos)
+    return fmt::format("{}: given {} times, expected once", message.substr(0, position),
+                       message.substr(position + too_many.size()));
   // What stands by its place has a name of ours alone.
   for (const CLI::Option* option : command->get_options([](const CLI::Option* one) { return one->get_positional(); })) {
     if (const std::string name = option->get_name() + ": "; message.starts_with(name + "expected one of "))

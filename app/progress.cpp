@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 namespace sextant {
 
@@ -41,10 +43,21 @@ std::string Progress::text(double seconds) const {
   return text;
 }
 
-ProgressLine::ProgressLine(std::int64_t properties) : is_terminal_(isatty(STDERR_FILENO) != 0), progress_(properties) {}
+namespace {
+
+ProgressLine::Kind kind_of_standard_error() {
+  if (isatty(STDERR_FILENO) != 0) return ProgressLine::Kind::rewritten;
+  const char* const said = std::getenv("SEXTANT_PROGRESS");
+  return said != nullptr && std::string_view(said) == "never" ? ProgressLine::Kind::none : ProgressLine::Kind::once;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(std::int64_t properties, Clock::time_point start)
+    : kind_(kind_of_standard_error()), start_(start), progress_(properties) {}
 
 ProgressLine::~ProgressLine() {
-  if (!is_terminal_ || shown_ == Clock::time_point()) return;
+  if (kind_ != Kind::rewritten || shown_ == Clock::time_point()) return;
   fmt::print(stderr, "\r\x1b[K");
   std::fflush(stderr);
 }
@@ -65,11 +78,19 @@ void ProgressLine::judged(const PropertyResult& result) {
 }
 
 void ProgressLine::show() {
-  if (!is_terminal_) return;
+  if (kind_ == Kind::none) return;
   const Clock::time_point now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (kind_ == Kind::once) {
+    constexpr double noticeable = 2;
+    if (seconds < noticeable) return;
+    fmt::print(stderr, "sextant: {}\n", progress_.text(seconds));
+    kind_ = Kind::none;
+    return;
+  }
   if (now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
-  fmt::print(stderr, "\r\x1b[K{}", progress_.text(std::chrono::duration<double>(now - start_).count()));
+  fmt::print(stderr, "\r\x1b[K{}", progress_.text(seconds));
   std::fflush(stderr);
 }
 

@@ -17,7 +17,7 @@ class Progress {
 
   /// So many steps of those of the properties that apply are done.
   void advance(std::int64_t done, std::int64_t total);
-  /// The property is being judged.
+  /// The property is being judged, or another thing done.
   void judging(const std::string& property) { property_ = property; }
   /// One more property is judged, or does not apply and counts no more.
   void judged(const PropertyResult& result);
@@ -43,11 +43,16 @@ class Progress {
   std::int64_t total_ = 0;
 };
 
-/// The progress of an audit in one line of standard error where that is a terminal, rewritten at most ten times a
-/// second. Silent elsewhere, and erased when it goes out of scope. One call at a time.
+/// The progress of an audit in one line of standard error: of a terminal rewritten at most ten times a second, and erased
+/// when it goes out of scope; elsewhere, unless the environment has SEXTANT_PROGRESS=never, written once, when two
+/// seconds have passed. One call at a time.
 class ProgressLine {
  public:
-  explicit ProgressLine(std::int64_t properties);
+  using Clock = std::chrono::steady_clock;
+  enum class Kind { none, once, rewritten };
+
+  /// @param start  when the audit began.
+  ProgressLine(std::int64_t properties, Clock::time_point start);
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
@@ -58,12 +63,10 @@ class ProgressLine {
   void judged(const PropertyResult& result);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void show();
 
-  bool is_terminal_;
-  Clock::time_point start_ = Clock::now();
+  Kind kind_;
+  Clock::time_point start_;
   Clock::time_point shown_ = {};
   Progress progress_;
 };

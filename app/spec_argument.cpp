@@ -40,7 +40,10 @@ std::string read_file(const std::string& option, const std::string& path) {
 std::string config_file(const std::string& path) {
   std::error_code error;
   const std::filesystem::path within = std::filesystem::path(path) / "config.json";
-  return std::filesystem::exists(within, error) ? within.string() : path;
+  if (std::filesystem::exists(within, error)) return within.string();
+  if (std::filesystem::is_directory(path, error))
+    throw UsageError(fmt::format("--hf-config {}: a directory without a config.json", path));
+  return path;
 }
 
 // A message about a file names the file, and the line where it has one: "config.json:12: rope_theta: ...".

@@ -1,8 +1,12 @@
 #include "app/subject_argument.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
+#include "app/command.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
 
@@ -27,6 +31,20 @@ std::vector<SubjectKind> all_kinds() {
 
 std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Spec& spec, const OpenOptions& options) {
   return open_subject(all_kinds(), name, spec, options);
+}
+
+void refuse_unused_options(const std::string& subject, const std::string& python, const std::string& table_order) {
+  const std::string prefix = subject.substr(0, subject.find(':'));
+  const std::vector<SubjectKind> kinds = all_kinds();
+  // Of another word the message is that it names no subject.
+  if (std::ranges::find(kinds, prefix, &SubjectKind::prefix) == kinds.end()) return;
+  const bool has_interpreter = prefix == "python" || prefix == "onnx" || prefix == "tvmffi";
+  if (!python.empty() && !has_interpreter)
+    throw UsageError(
+        fmt::format("--python {}: says nothing of {}, which has no interpreter: leave it out", python, prefix));
+  if (!table_order.empty() && prefix != "file")
+    throw UsageError(fmt::format("--table-order {}: says nothing of {}, which is no recorded table: leave it out",
+                                 table_order, prefix));
 }
 
 std::string subject_usage() { return usage_of(all_kinds()); }

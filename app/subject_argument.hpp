@@ -18,4 +18,8 @@ std::string subject_usage();
 /// "builtin", "python:", ...: what names of each kind begin with, those of one name whole.
 std::vector<std::string> subject_beginnings();
 
+/// @throws UsageError of an option that says nothing of a subject of its kind: the interpreter of one that has none
+/// (--python), the order of a table (--table-order) of one that is no file. Empty ones are not given.
+void refuse_unused_options(const std::string& subject, const std::string& python, const std::string& table_order);
+
 }  // namespace sextant
