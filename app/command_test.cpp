@@ -293,7 +293,7 @@ TEST_F(Command, WhatTakesLongSaysSoWhereNoTerminalShowsIt) {
   EXPECT_EQ(sextant(line).error, "");
   environment_.clear();
   const Finished told = sextant(line);
-  EXPECT_EQ(told.error.find("sextant: "), 0U) << told.error;
+  EXPECT_EQ(told.error.find("sextant: still judging: "), 0U) << told.error;
   EXPECT_EQ(std::count(told.error.begin(), told.error.end(), '\n'), 1) << told.error;
   EXPECT_NE(told.error.find(" properties judged"), std::string::npos) << told.error;
   EXPECT_EQ(told.output.find(" properties judged"), std::string::npos) << told.output;

@@ -84,7 +84,7 @@ void ProgressLine::show() {
   if (kind_ == Kind::once) {
     constexpr double noticeable = 2;
     if (seconds < noticeable) return;
-    fmt::print(stderr, "sextant: {}\n", progress_.text(seconds));
+    fmt::print(stderr, "sextant: still judging: {}\n", progress_.text(seconds));
     kind_ = Kind::none;
     return;
   }

@@ -43,9 +43,9 @@ class Progress {
   std::int64_t total_ = 0;
 };
 
-/// The progress of an audit in one line of standard error: of a terminal rewritten at most ten times a second, and erased
-/// when it goes out of scope; elsewhere, unless the environment has SEXTANT_PROGRESS=never, written once, when two
-/// seconds have passed. One call at a time.
+/// The progress of an audit in one line of standard error: of a terminal rewritten at most ten times a second, and
+/// erased when it goes out of scope; elsewhere, unless the environment has SEXTANT_PROGRESS=never, written once, when
+/// two seconds have passed. One call at a time.
 class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;

@@ -93,8 +93,8 @@ std::string headline(const Report& report);
 /// line, which every format shows.
 std::string claim_text(const Report& report);
 
-/// The result's statement. Of one that has a line of each encoding, "xpos: as rope times ...", those of the claim's, the
-/// one that it refers to before it.
+/// The result's statement. Of one that has a line of each encoding, "xpos: as rope times ...", those of the claim's,
+/// the one that it refers to before it.
 std::string statement_of(const Report& report, const PropertyResult& result);
 
 /// How many results have the verdict, those aside.

@@ -19,7 +19,7 @@ void add_classes(std::vector<Tile>& tiles, const Report& report) {
   const std::optional<std::int64_t> horizon = horizon_of(report);
   if (!is_surveyed && !horizon) return;
   tiles.push_back({"Claim holds up to",
-                   is_decided_by_other_calls(report) ? std::string("what the calls before decide")
+                   is_decided_by_other_calls(report) ? std::string("depends on the calls before")
                    : !horizon                        ? std::string("no position")
                                                      : fmt::format("position {}{}", report.grid.text(*horizon),
                                             *horizon == report.first_position ? " alone" : ""),
