@@ -72,6 +72,11 @@ def environment() -> dict[str, str]:
     return {"SEXTANT_PYTHON": sys.executable, **os.environ}
 
 
+def unseen_environment() -> dict[str, str]:
+    """The same for a command whose standard error is read for its message alone."""
+    return environment() | {"SEXTANT_PROGRESS": "never"}
+
+
 def spec_argument(spec: SpecLike) -> str:
     """What --spec is given: JSON of a mapping, else the preset's name, the JSON text or the path itself.
 
@@ -86,7 +91,7 @@ def spec_argument(spec: SpecLike) -> str:
 
 def output_of(arguments: Sequence[str], statuses: Sequence[int] = (0,)) -> str:
     """What the command prints. Raises SextantError with its one line if it ends with another status than these."""
-    ended = subprocess.run([find_command(), *arguments], env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    ended = subprocess.run([find_command(), *arguments], env=unseen_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ended.returncode not in statuses or not ended.stdout:
         raise SextantError(message_of(ended.stderr) or f"sextant {arguments[0]}: exit status {ended.returncode}")
     return ended.stdout

@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ._command import SextantError, environment, find_command, message_of
+from ._command import SextantError, find_command, message_of, unseen_environment
 from ._worker import worker
 from .adapt import Subject
 from .result import Call
@@ -96,7 +96,7 @@ def _become_command(
         os.set_inheritable(ours.fileno(), True)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and a program inherits
             signal.signal(number, signal.SIG_DFL)
-        os.execve(command, ["sextant", "audit", f"live:{ours.fileno()}", *arguments], environment())
+        os.execve(command, ["sextant", "audit", f"live:{ours.fileno()}", *arguments], unseen_environment())
     except BaseException as error:
         os.write(2, f"sextant: {command}: {error}\n".encode())
     finally:
