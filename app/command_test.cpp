@@ -478,7 +478,7 @@ TEST_F(Command, ReportsAreComparedAndRendered) {
   EXPECT_EQ(sextant("report compare good/report.json good/report.json").status, 0);
   const Finished lost = sextant("report compare good/report.json bad/report.json --tighten next.json");
   EXPECT_EQ(lost.status, 1);
-  EXPECT_NE(lost.output.find("regression: accuracy: violated, was holds"), std::string::npos) << lost.output;
+  EXPECT_NE(lost.output.find("regression: accuracy: violated, held before"), std::string::npos) << lost.output;
   EXPECT_EQ(sextant("report compare good/report.json next.json").status, 0);
   EXPECT_EQ(sextant("report compare bad/report.json good/report.json").status, 0);
   // Known violations pass, new ones do not.
@@ -1461,7 +1461,7 @@ TEST_F(Command, ListingsAndComparisonsArePrintedAsJson) {
   EXPECT_EQ(regressions.at("exit_status"), 1);
   const auto& lines = regressions.at("regressions");
   EXPECT_TRUE(std::ranges::any_of(lines, [](const auto& line) {
-    return line.template get<std::string>().starts_with("accuracy: violated, was holds: position 257,");
+    return line.template get<std::string>().starts_with("accuracy: violated, held before: position 257,");
   })) << lines;
   const auto same = nlohmann::json::parse(sextant("report compare good/report.json good/report.json --json").output);
   EXPECT_EQ(same.at("exit_status"), 0);

@@ -117,7 +117,9 @@ void compare_horizons(Comparison& comparison, const PropertyResult& older, const
 
 void compare_verdicts(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
                       const Terms& terms) {
-  std::string line = fmt::format("{}: {}, was {}", newer.id, name_of(newer.verdict), name_of(older.verdict));
+  std::string line =
+      fmt::format("{}: {}, {}", newer.id, name_of(newer.verdict),
+                  is_good(older.verdict) ? std::string("held before") : fmt::format("was {}", name_of(older.verdict)));
   if (is_good(newer.verdict)) {
     // Of other cases none may have shown what is still there.
     const bool is_by_chance = !terms.asked_alike && terms.is_still_wrong;

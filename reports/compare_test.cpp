@@ -64,7 +64,7 @@ TEST(Compare, FindsWhatWasLost) {
   worse.results[0].verdict = Verdict::violated;
   worse.results[0].simplest = Example{"alpha:position=3", "position 3: wrong", {7, 1, 2}};
   EXPECT_EQ(compare(good(), worse).regressions,
-            std::vector<std::string>{"alpha: violated, was holds: position 3: wrong"});
+            std::vector<std::string>{"alpha: violated, held before: position 3: wrong"});
   EXPECT_EQ(compare(worse, good()).improvements, std::vector<std::string>{"alpha: holds, was violated"});
 
   // Below its bound an error may grow, unless that is refused.
