@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 10> operations{"encode_list", "encode_range", "rotate", "backward",    "tables",
                                                       "bias",        "bucket",       "slope",  "grad_weight", "attend"};
-constexpr std::array<std::string_view, 3> places{"apart", "in_place", "dense"};
+constexpr std::array<std::string_view, 3> place_names{"apart", "in_place", "dense"};
 constexpr std::array<std::string_view, 5> environments{"nearest", "upward", "downward", "toward_zero", "flush_to_zero"};
 
 template <std::size_t N>
@@ -118,7 +118,7 @@ std::string token_of(const Case& example) {
   add("threads", example.threads, plain.threads);
   if (example.environment != plain.environment)
     token += fmt::format(";environment={}", name_in(environments, example.environment));
-  if (example.place != plain.place) token += fmt::format(";place={}", name_in(places, example.place));
+  if (example.place != plain.place) token += fmt::format(";place={}", name_in(place_names, example.place));
   add("offset", example.offset, plain.offset);
   add("gap", example.gap, plain.gap);
   add("stride_order", example.stride_order, plain.stride_order);
@@ -150,7 +150,7 @@ Case case_of(std::string_view token) {
     } else if (name == "environment") {
       example.environment = value_in<Environment>(environments, value);
     } else if (name == "place") {
-      example.place = value_in<Place>(places, value);
+      example.place = value_in<Place>(place_names, value);
     } else if (name == "offset") {
       example.offset = number<std::int64_t>(value);
     } else if (name == "gap") {

@@ -13,8 +13,8 @@
 namespace sextant::attack {
 namespace {
 
-constexpr std::int64_t most_elements = 2048;
-constexpr std::int64_t most_exotic_elements = 256;
+constexpr std::int64_t most_fourier_elements = 2048;
+constexpr std::int64_t most_exotic_fourier_elements = 256;
 
 void draw_row(Random& random, Fourier& encoding) {
   if (encoding.ladder == FrequencyLadder::weight) {
@@ -102,7 +102,8 @@ std::vector<Case> features(Random& random, Taste taste, Dtype dtype) {
   const Fourier encoding = draw_fourier(random, taste);
   const std::int64_t rows = draw_count(
       random,
-      std::max<std::int64_t>((taste == Taste::usual ? most_elements : most_exotic_elements) / row_width(encoding), 1));
+      std::max<std::int64_t>(
+          (taste == Taste::usual ? most_fourier_elements : most_exotic_fourier_elements) / row_width(encoding), 1));
   std::vector<std::int64_t> positions;
   for (std::int64_t axis = 0; axis < encoding.axes; ++axis) {
     auto own = draw_positions(random, rows);

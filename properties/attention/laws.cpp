@@ -81,7 +81,7 @@ std::vector<std::int64_t> order_of(std::int64_t tokens) {
   return order;
 }
 
-CasesOf<Question> sequences() {
+CasesOf<Question> attention_sequences() {
   CasesOf<Question> cases = questions();
   cases.fields = [fields = cases.fields](const Spec& spec) {
     std::vector<FieldOf<Question>> list = fields(spec);
@@ -121,7 +121,7 @@ CasesOf<Question> sequences() {
 
 // Of causal_leak: long calls too, in two rows, as often as it takes to cut them at every power of two.
 CasesOf<Question> causal_sequences() {
-  CasesOf<Question> cases = sequences();
+  CasesOf<Question> cases = attention_sequences();
   cases.first = [first = cases.first, related = cases.related](const Spec& spec) {
     std::vector<Question> list = first(spec);
     const std::int64_t longest = longest_of(spec, work_of_longest / 2);
@@ -243,7 +243,7 @@ Property permutation_property() {
       });
   property.theory = of<Attention>(
       [](const Spec&, const Attention& encoding) { return acts_within(encoding) ? Theory::fails : Theory::holds; });
-  use_cases(property, sequences(), [](const Spec& spec) {
+  use_cases(property, attention_sequences(), [](const Spec& spec) {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);
       const std::vector<std::int64_t> order = order_of(original.tokens);
@@ -266,7 +266,7 @@ Property joint_permutation_property() {
       tolerance,
       "places in the sequence taken for positions, positions of the first row used for all, caches filled in order"};
   property.not_applicable = stated_for<Attention>(causal_or_not_stated);
-  use_cases(property, sequences(), [](const Spec& spec) {
+  use_cases(property, attention_sequences(), [](const Spec& spec) {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);
       const std::vector<std::int64_t> order = order_of(original.tokens);
@@ -294,7 +294,7 @@ Property position_shift_property() {
     if (auto reason = not_stated(spec)) return reason;
     return model_of(spec)->not_shift_invariant();
   });
-  use_cases(property, sequences(), [](const Spec& spec) {
+  use_cases(property, attention_sequences(), [](const Spec& spec) {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);
       AttentionCase moved = original;
@@ -327,7 +327,7 @@ Property weights_sum_property() {
         if (encoding.sinks) return "a sink takes a part of every sum of weights";
         return not_stated(spec);
       });
-  use_cases(property, sequences(), [](const Spec& spec) {
+  use_cases(property, attention_sequences(), [](const Spec& spec) {
     return [spec, arithmetic = AttentionArithmetic(spec)](Session& session, const Question& question) {
       AttentionCase request = attention_case(spec, question);
       for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, 1);

@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t most_values = std::int64_t{9} << 20;
 constexpr std::int64_t usual_values = std::int64_t{1} << 17;
 constexpr std::int64_t drawn_values = std::int64_t{1} << 15;
-constexpr std::int64_t most_queries = 257;
+constexpr std::int64_t most_step_queries = 257;
 
 std::int64_t values_of_token(const Spec& spec) {
   return of<Attention>([](const Spec&, const Attention& e) { return e.num_heads * e.head_dim; })(spec);
@@ -253,9 +253,9 @@ CasesOf<Step> steps() {
       constexpr std::int64_t short_call = 40;
       Step step;
       step.position = position;
-      step.tokens = 1 + tokens % std::min(longest, fill % one_long_in == 0 ? most_queries : short_call);
+      step.tokens = 1 + tokens % std::min(longest, fill % one_long_in == 0 ? most_step_queries : short_call);
       // One token is what is asked most.
-      step.queries = fill % 2 == 0 ? 1 : 1 + queries % std::min(step.tokens, most_queries);
+      step.queries = fill % 2 == 0 ? 1 : 1 + queries % std::min(step.tokens, most_step_queries);
       step.batch = clamped_batch(spec, step, batch, drawn_values);
       step.fill = fill_of(spec, fill);
       step.side = fill % padded_sides;

@@ -19,7 +19,7 @@ struct Distances {
   std::int64_t relative;
   std::int64_t count;
 };
-constexpr std::int64_t most = 4096;
+constexpr std::int64_t most_distances = 4096;
 
 // How far a key and a query of the claim can be apart.
 std::int64_t reach(const Spec& spec) { return spec.max_position - spec.min_position - 1; }
@@ -28,7 +28,7 @@ CasesOf<Distances> distances_of_the_claim() {
   CasesOf<Distances> cases;
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Distances>> {
     return {{"relative", FieldRole::number, &Distances::relative, {-reach(spec), reach(spec)}},
-            {"count", FieldRole::count, &Distances::count, {1, most}}};
+            {"count", FieldRole::count, &Distances::count, {1, most_distances}}};
   };
   cases.related = [](const Spec& spec, const Distances& asked) {
     return asked.relative <= reach(spec) - (asked.count - 1);
@@ -36,11 +36,12 @@ CasesOf<Distances> distances_of_the_claim() {
   cases.first = of<RelativeBias>([](const Spec& spec, const RelativeBias& encoding) {
     // Every border there is, on both sides where the call is long enough, and the ends of the claim.
     const std::int64_t around = std::min(reach(spec), encoding.max_distance + 32);
-    std::vector<Distances> list{{.relative = -around, .count = std::min(2 * around + 1, most)},
+    std::vector<Distances> list{{.relative = -around, .count = std::min(2 * around + 1, most_distances)},
                                 {.relative = -reach(spec), .count = 1},
                                 {.relative = reach(spec), .count = 1}};
-    if (2 * around + 1 > most)
-      list.push_back({.relative = around - std::min(around, most - 1), .count = std::min(around + 1, most)});
+    if (2 * around + 1 > most_distances)
+      list.push_back(
+          {.relative = around - std::min(around, most_distances - 1), .count = std::min(around + 1, most_distances)});
     return list;
   });
   cases.drawn = [](const Spec& spec) {

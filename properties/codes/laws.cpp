@@ -73,7 +73,7 @@ Theory step_theory(const Spec&, const Binary&) { return Theory::fails; }
 
 CheckOf<Question> step_check(const Spec& spec, const auto& encoding) {
   return [spec, encoding](Session& session, const Question& question) {
-    // Beyond what the dtype holds the code is infinite, and its steps are nothing.
+    // BeyondCode what the dtype holds the code is infinite, and its steps are nothing.
     const std::int64_t held = furthest_held(spec, encoding);
     const std::int64_t first = std::max(spec.min_position, -held);
     const std::int64_t p = std::clamp(question.position, first, std::min(spec.max_position - 1, held) - 1);
@@ -101,24 +101,25 @@ CheckOf<Question> step_check(const Spec& spec, const auto& encoding) {
 }
 
 // How far behind the end of the code.
-struct Beyond {
+struct BeyondCode {
   std::int64_t beyond;
 };
 
-CasesOf<Beyond> places_beyond() {
-  CasesOf<Beyond> cases;
-  cases.fields = [](const Spec&) -> std::vector<FieldOf<Beyond>> {
-    return {{"beyond", FieldRole::number, &Beyond::beyond, {0, std::int64_t{1} << 40}}};
+CasesOf<BeyondCode> places_beyond_code() {
+  CasesOf<BeyondCode> cases;
+  cases.fields = [](const Spec&) -> std::vector<FieldOf<BeyondCode>> {
+    return {{"beyond", FieldRole::number, &BeyondCode::beyond, {0, std::int64_t{1} << 40}}};
   };
-  cases.first = [](const Spec&) -> std::vector<Beyond> { return {{0}, {1}, {1000}}; };
+  cases.first = [](const Spec&) -> std::vector<BeyondCode> { return {{0}, {1}, {1000}}; };
   cases.drawn = [](const Spec&) {
-    return rc::gen::map(gen::position({0, std::int64_t{1} << 20}), [](std::int64_t beyond) { return Beyond{beyond}; });
+    return rc::gen::map(gen::position({0, std::int64_t{1} << 20}),
+                        [](std::int64_t beyond) { return BeyondCode{beyond}; });
   };
   return cases;
 }
 
-CheckOf<Beyond> refusal_check(const Spec& spec, const auto& encoding) {
-  return [spec, encoding](Session& session, const Beyond& asked) {
+CheckOf<BeyondCode> refusal_check(const Spec& spec, const auto& encoding) {
+  return [spec, encoding](Session& session, const BeyondCode& asked) {
     const std::int64_t end = end_of(encoding);
     Judgement judgement;
     std::optional<std::string> answered;
@@ -200,7 +201,7 @@ Property out_of_range_property() {
                           "indices clamped, wrapped, passed through, or read from whatever memory follows"};
   property.not_applicable = stated_for<Learned, Binary>(
       [](const Spec& spec, const auto& encoding) { return end_is_too_far(spec, encoding); });
-  use_cases(property, places_beyond(),
+  use_cases(property, places_beyond_code(),
             of<Learned, Binary>([](const Spec& spec, const auto& encoding) { return refusal_check(spec, encoding); }));
   return property;
 }

@@ -84,14 +84,14 @@ gen::LargestCall largest_of(const Spec& spec) {
 }
 
 // Queries of a bias.
-constexpr std::int64_t most_queries = 2049;
+constexpr std::int64_t most_bias_queries = 2049;
 
 CasesOf<Question> uses() {
   CasesOf<Question> cases = questions();
   cases.fields = [fields = cases.fields](const Spec& spec) {
     std::vector<FieldOf<Question>> list = fields(spec);
     for (FieldOf<Question>& field : list) {
-      if (field.member == &Question::batch) field.range.most = most_queries;
+      if (field.member == &Question::batch) field.range.most = most_bias_queries;
     }
     return list;
   };

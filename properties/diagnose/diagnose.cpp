@@ -273,11 +273,11 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
 }
 
 // What one way of asking tells.
-using Asked = std::function<std::optional<DiagnosedDifference>()>;
+using AskedDifference = std::function<std::optional<DiagnosedDifference>()>;
 
 // The first of them that tells something, by itself.
-std::optional<Diagnosis> first_told(std::initializer_list<Asked> ways) {
-  for (const Asked& ask : ways) {
+std::optional<Diagnosis> first_told(std::initializer_list<AskedDifference> ways) {
+  for (const AskedDifference& ask : ways) {
     if (auto difference = ask()) {
       Diagnosis alone;
       alone.differences.push_back(std::move(*difference));

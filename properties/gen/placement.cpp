@@ -33,7 +33,7 @@ Sides sides(std::int64_t cells, std::int64_t axes) {
   return list;
 }
 
-std::int64_t cells_of(std::span<const std::int64_t> grid) {
+std::int64_t cells_of_grid(std::span<const std::int64_t> grid) {
   return std::accumulate(grid.begin(), grid.end(), std::int64_t{1}, std::multiplies<>());
 }
 
@@ -55,11 +55,11 @@ class Scene {
   // Cells in row-major order on the last axes, of which the first goes in steps; the others stay at the start.
   void grid(const Sides& sides, std::int64_t start, std::int64_t step = 1) {
     const std::int64_t staying = axes() - std::ssize(sides);
-    for (std::int64_t cell = 0; cell < cells_of(sides); ++cell) {
+    for (std::int64_t cell = 0; cell < cells_of_grid(sides); ++cell) {
       add([&](std::int64_t axis) {
         if (axis < staying) return start;
         const auto at = static_cast<std::size_t>(axis - staying);
-        const std::int64_t below = cells_of(std::span(sides).subspan(at + 1));
+        const std::int64_t below = cells_of_grid(std::span(sides).subspan(at + 1));
         return start + cell / below % sides[at] * (at == 0 ? step : 1);
       });
     }
@@ -68,7 +68,7 @@ class Scene {
   // The same of two axes, of even sides, in blocks of 2 x 2.
   void blocks(const Sides& sides) {
     const std::int64_t across = sides[1] / 2;
-    for (std::int64_t cell = 0; cell < cells_of(sides); ++cell) {
+    for (std::int64_t cell = 0; cell < cells_of_grid(sides); ++cell) {
       const std::int64_t block = cell / 4;
       const std::int64_t row = block / across * 2 + cell % 4 / 2;
       const std::int64_t column = block % across * 2 + cell % 2;
@@ -100,7 +100,7 @@ class Scene {
 
 // Rows and columns of an image of so many patches; of one axis its columns.
 Sides image_sides(std::int64_t cells, std::int64_t axes, std::span<const std::int64_t> image) {
-  if (!image.empty() && std::ssize(image) <= axes && cells_of(image) == cells) return {image.begin(), image.end()};
+  if (!image.empty() && std::ssize(image) <= axes && cells_of_grid(image) == cells) return {image.begin(), image.end()};
   return sides(cells, std::min<std::int64_t>(axes, 2));
 }
 
@@ -130,9 +130,9 @@ void image_of_row(Scene& scene, std::int64_t row, const Sides& grid) {
   switch (row % 3) {
     case 1: scene.grid(on_its_side(grid), 0); break;
     case 2: {
-      const Sides shorter = divisors_to_root(cells_of(grid), 2);
+      const Sides shorter = divisors_to_root(cells_of_grid(grid), 2);
       const std::int64_t side = shorter[std::min<std::size_t>(1, shorter.size() - 1)];
-      grid.size() < 2 ? scene.grid(grid, 0) : scene.grid({side, cells_of(grid) / side}, 0);
+      grid.size() < 2 ? scene.grid(grid, 0) : scene.grid({side, cells_of_grid(grid) / side}, 0);
       break;
     }
     default: scene.grid(grid, 0);
@@ -143,7 +143,7 @@ void image_of_row(Scene& scene, std::int64_t row, const Sides& grid) {
 Sides long_film(std::int64_t cells, std::int64_t axes) {
   if (axes < 2) return {cells};
   Sides grid = sides(divisors_to_root(cells, 2).front(), axes - 1);
-  grid.insert(grid.begin(), cells / cells_of(grid));
+  grid.insert(grid.begin(), cells / cells_of_grid(grid));
   return grid;
 }
 

@@ -19,7 +19,7 @@
 namespace sextant {
 namespace {
 
-constexpr int steps = 64;
+constexpr int steps_of_a_power = 64;
 constexpr int last_term = 9;
 
 template <class Real>
@@ -30,7 +30,7 @@ Real nearest(const reference::Enclosure& enclosure) {
 
 template <class Real>
 struct Constants {
-  std::array<Real, steps> powers;
+  std::array<Real, steps_of_a_power> powers;
   std::array<Real, last_term + 1> coefficients;  // 1/i!
   Real inverse;
   Real c1;
@@ -40,7 +40,7 @@ struct Constants {
     using reference::Enclosure;
     const Enclosure step =
         log(Enclosure(2.0, reference::first_precision)) / Enclosure(64.0, reference::first_precision);
-    for (int j = 0; j < steps; ++j)
+    for (int j = 0; j < steps_of_a_power; ++j)
       powers[static_cast<std::size_t>(j)] =
           nearest<Real>(exp(step * Enclosure(std::int64_t{j}, reference::first_precision)));
     coefficients[0] = 1;
@@ -65,7 +65,8 @@ Real quick_exponential(Real x) {
   for (int i = last_term; i >= 0; --i) series = constants.coefficients[static_cast<std::size_t>(i)] + r * series;
   const auto n = static_cast<std::int64_t>(count);
   const std::int64_t power = n >> 6;
-  return std::scalbn(constants.powers[static_cast<std::size_t>(n - power * steps)] * series, static_cast<int>(power));
+  return std::scalbn(constants.powers[static_cast<std::size_t>(n - power * steps_of_a_power)] * series,
+                     static_cast<int>(power));
 }
 
 template double quick_exponential<double>(double x);
