@@ -13,6 +13,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/diagnose/places/asked_places.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/identify/state/kept_state.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/question.hpp"
 #include "subjects/operations.hpp"
@@ -61,8 +62,15 @@ std::optional<double> apart(const Tensor& one, const Tensor& other, Dtype dtype)
   return most;
 }
 
-constexpr auto depends_on_calls =
-    "answers depend on the calls before, or on the session: the same question has another answer elsewhere";
+// By what is kept from call to call, where asked calls bear it out.
+DiagnosedDifference state_told(const Subject& subject, const Spec& claim) {
+  try {
+    if (const auto state = kept_state(subject, claim, claim)) return {state->words, "P4", state->stage};
+  } catch (const SubjectFailure&) {
+    // That it depends on something is known.
+  }
+  return {std::string(depends_on_calls), "P4", DiagnosedStage::position};
+}
 
 std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& claim) {
   const auto model = model_of(claim);
@@ -105,8 +113,7 @@ std::optional<DiagnosedDifference> told(const Subject& subject, const Spec& clai
                                DiagnosedStage::rounding};
   const bool is_changed = apart(first, answered(near_call), claim.dtype).has_value();
   const auto fresh = subject.open(claim);
-  if (is_changed || apart(later, model->ask(*fresh, far_call), claim.dtype))
-    return DiagnosedDifference{depends_on_calls, "P4", DiagnosedStage::position};
+  if (is_changed || apart(later, model->ask(*fresh, far_call), claim.dtype)) return state_told(subject, claim);
   return std::nullopt;
 }
 
@@ -239,9 +246,9 @@ std::optional<DiagnosedDifference> dependent_answers(const Subject& subject, con
     for (const Call& call : calls_mistaken(*model)) {
       const Tensor answer = model->ask(*kept, call);
       const auto fresh = subject.open(claim);
-      if (apart(answer, model->ask(*fresh, call), claim.dtype))
-        return DiagnosedDifference{depends_on_calls, "P4", DiagnosedStage::position};
+      if (apart(answer, model->ask(*fresh, call), claim.dtype)) return state_told(subject, claim);
     }
+    if (depends_on_order(subject, claim)) return state_told(subject, claim);
     return counted_calls(subject, *model);
   } catch (const SubjectFailure&) {
     return std::nullopt;

@@ -387,13 +387,17 @@ TEST(DiagnosedAttention, HasNoSoftmax) {
 TEST(DiagnosedAttention, OverflowsWithLargeScores) {
   Attending with;
   with.subtracts_greatest = false;
-  // The double's range ends at e^709, which few scores are beyond: that of float32 is cut to.
-  with.exponential = [](double score) { return score > 88 ? HUGE_VAL : std::exp(score); };
-  for (const std::string& claim : {plain, rope})
-    EXPECT_EQ(said(with, claim),
-              "values are NaN or infinite where scores are large, as where the greatest is not subtracted before the "
-              "exponential")
+  // float32's range ends at e^88.72, float16's at e^11.09, and double's, which few scores are beyond, at e^709.8.
+  for (const std::string& claim : {plain, rope}) {
+    with.exponential = [](double score) { return static_cast<float>(std::exp(score)); };
+    EXPECT_EQ(said(with, claim), "scores above 88.72 overflow: the greatest is not subtracted before the exponential")
         << claim;
+    with.exponential = [](double score) { return std::exp(score); };
+    EXPECT_EQ(said(with, claim), "scores above 709.8 overflow: the greatest is not subtracted before the exponential")
+        << claim;
+    with.exponential = [](double score) { return score > 50 ? HUGE_VAL : std::exp(score); };
+    EXPECT_EQ(said(with, claim), "values are NaN or infinite where scores are above 50") << claim;
+  }
 }
 
 TEST(DiagnosedAttention, DropsSinks) {

@@ -245,8 +245,7 @@ TEST(DiagnosedInput, OfACacheIsThatOfEarlierCalls) {
   });
   const auto diagnosis = diagnose(subject, parse_spec(weighted));
   ASSERT_TRUE(diagnosis);
-  EXPECT_EQ(words_of(*diagnosis),
-            "answers depend on the calls before, or on the session: the same question has another answer elsewhere");
+  EXPECT_EQ(words_of(*diagnosis), "the weight of a session's first call is kept for all");
 }
 
 // Positions are [axes, batch, tokens].

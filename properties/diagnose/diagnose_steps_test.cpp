@@ -384,5 +384,56 @@ TEST(DiagnosedSteps, TakeTheFirstRowsPadding) {
             "has 1");
 }
 
+// A row's own one, or another's.
+std::vector<std::int64_t> sorted(std::vector<std::int64_t> list) {
+  std::ranges::sort(list);
+  return list;
+}
+
+TEST(DiagnosedSteps, TakePaddingOtherwise) {
+  const Change no_starts = [](Asked& asked) {
+    if (asked.is_step()) asked.inputs.erase("starts");
+  };
+  EXPECT_EQ(said(no_starts, plain), "keys of padding on the left are seen, in steps alone");
+  const Change no_ends = [](Asked& asked) {
+    if (asked.is_step()) asked.inputs.erase("ends");
+  };
+  EXPECT_EQ(said(no_ends, plain), "in a step queries are taken to be the last tokens of the cache, not of their row");
+  const Change in_order = [](Asked& asked) {
+    if (!asked.inputs.contains("ends")) return;
+    Tensor& ends = asked.inputs.at("ends");
+    ends = Tensor::of_integers(ends.shape, sorted(ends.integers()));
+  };
+  EXPECT_EQ(said(in_order, plain),
+            "batch rows have each other's ends before padding on the right: sorted, the least first");
+}
+
+// Usual calls have two rows.
+TEST(DiagnosedSteps, ReadRowsOfLargerBatchesOtherwise) {
+  const Change reversed = [](Asked& asked) {
+    if (asked.rows() < 3) return;
+    Tensor& v = asked.inputs.at("v");
+    const Tensor own = v;
+    const std::int64_t of_row = v.elements() / asked.rows();
+    for (std::int64_t i = 0; i < v.elements(); ++i)
+      v.set(i, own.at((asked.rows() - 1 - i / of_row) * of_row + i % of_row));
+  };
+  EXPECT_EQ(
+      said(reversed, plain),
+      "each batch row reads the values of the row as far from the other end: the first those of the last, in batches "
+      "of 3 and more rows");
+}
+
+TEST(DiagnosedSteps, HaveBiasesOfTheFirstRowsPositions) {
+  const Change first = [](Asked& asked) {
+    const std::vector<std::int64_t> given = asked.inputs.at("positions").integers();
+    asked.change("positions", [&](std::int64_t, std::int64_t token, std::int64_t) {
+      return given[static_cast<std::size_t>(token)];
+    });
+  };
+  EXPECT_EQ(said(first, claim_of(R"(,"position":{"encoding":"relative_bias"})")),
+            "all rows of a batch have the positions of the first");
+}
+
 }  // namespace
 }  // namespace sextant::identify::identify_diagnose_steps_test

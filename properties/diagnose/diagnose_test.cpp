@@ -222,7 +222,7 @@ const std::vector<Named>& named() {
       {"sinusoidal-two-frequencies-a-pair", "exponents count channels, not pairs"},
       {"sinusoidal-table-of-1024-sines", "angles are rounded to 1024 steps a turn"},
       {"sinusoidal-last-pair-missing", "channel 63 is 0 at every position"},
-      {"sinusoidal-stale-rows", "answers depend on the calls before"},
+      {"sinusoidal-stale-rows", "a session's first call leaves its positions behind: tokens of later calls have those"},
       {"sinusoidal-longest-seen", "answers depend on the calls before"},
       {"rope-float16-input", "vectors are rounded to float16 before they are turned"},
       {"rope-eighth-head-stale", "head 7 of 8 is not rotated"},

@@ -11,11 +11,13 @@
 #include "properties/identify/biases/identify_lookups.hpp"
 #include "properties/identify/codes/identify_sinusoidal.hpp"
 #include "properties/identify/counted_session.hpp"
+#include "properties/identify/counted_subject.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/effective_bits.hpp"
 #include "properties/identify/rotations/identify_axes.hpp"
 #include "properties/identify/rotations/identify_rope.hpp"
 #include "properties/identify/rotations/rounded_values.hpp"
+#include "properties/identify/state/kept_state.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -55,6 +57,25 @@ void try_claim(CountedSession& session, const Spec& probe, Identification& found
   found.confidence = Confidence::medium;
   found.seen.emplace_back("what was asked for explains the answers, and no other claim was tried");
   found.table.clear();
+}
+
+// What is kept from call to call, in place of what one session's answers show then.
+void take_state(const CountedSubject& subject, const Spec& probe, Identification& found) {
+  try {
+    if (!depends_on_order(subject, probe)) return;
+    std::optional<Fault> state = found.spec ? kept_state(subject, probe, *found.spec) : std::nullopt;
+    if (!state) {
+      state = kept_state(subject, probe, probe);
+      if (state) found.spec = probe;
+    }
+    found.faults.assign(1, state ? *state : vague(std::string(depends_on_calls)));
+    if (found.spec) {
+      found.confidence = Confidence::low;
+      found.table.clear();
+    }
+  } catch (const SubjectFailure&) {
+    // It has answered enough for a name.
+  }
 }
 
 }  // namespace
@@ -112,6 +133,8 @@ Identification identify(const Subject& subject, const Spec& probe) {
       found.confidence = Confidence::low;
     }
   }
+  const CountedSubject counted(subject);
+  if (!has_too_few) take_state(counted, probe, found);
   // A wider bound that admits the answers says of no step that it is rounded: the claim with its own evaluation and one
   // step less exact is another name of them, where no recipe's bits tell.
   const bool is_fitted = found.spec && found.spec->evaluation != probe.evaluation && found.recipe.empty();
@@ -121,7 +144,7 @@ Identification identify(const Subject& subject, const Spec& probe) {
   } else {
     found.confidence = Confidence::none;
   }
-  found.calls = session.calls();
+  found.calls = session.calls() + counted.calls();
   return found;
 }
 

@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +120,45 @@ TEST(WrongBiases, OfStepsAreToldByWhereQueriesStand) {
             "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
             "each other");
   EXPECT_EQ(said("cache-page-tail"), "of 165 tokens the last query alone does not see keys 160 to 164");
+}
+
+// A right bias whose call is another one.
+std::string said_of(const char* claim, const std::function<void(Tensors& inputs)>& change) {
+  const FunctionSubject subject("changed", [change](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> session = builtin_subject()->open(spec);
+    return [change, session](std::string_view operation, const Tensors& inputs) {
+      Tensors changed = inputs;
+      change(changed);
+      return session->call(operation, changed);
+    };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(claim));
+  return diagnosis ? words_of(*diagnosis) : std::string();
+}
+
+std::vector<std::int64_t> integers(const Tensors& inputs, const char* name) { return inputs.at(name).integers(); }
+void set(Tensors& inputs, const char* name, const std::vector<std::int64_t>& values) {
+  inputs.insert_or_assign(name, Tensor::of_integers({std::ssize(values)}, values));
+}
+
+TEST(WrongBiases, OfSomeCallsSayOfWhich) {
+  constexpr const char* t5 = R"({"encoding":"relative_bias"})";
+  const auto last_keys = [](Tensors& inputs) {
+    const std::vector<std::int64_t> keys = integers(inputs, "key_positions");
+    const auto queries = std::ssize(integers(inputs, "query_positions"));
+    if (queries < std::ssize(keys)) set(inputs, "query_positions", {keys.end() - queries, keys.end()});
+  };
+  EXPECT_EQ(said_of(t5, last_keys),
+            "queries that are fewer than keys are taken for the keys' last, whatever their positions");
+  const auto indices = [](Tensors& inputs) {
+    for (const char* name : {"query_positions", "key_positions"}) {
+      std::vector<std::int64_t> places = integers(inputs, name);
+      std::iota(places.begin(), places.end(), 0);
+      set(inputs, name, places);
+    }
+  };
+  EXPECT_EQ(said_of(R"({"encoding":"alibi","num_heads":12})", indices),
+            "distances are those of indices in the call, not of positions");
 }
 
 }  // namespace

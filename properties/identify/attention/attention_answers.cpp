@@ -22,6 +22,7 @@
 #include "properties/identify/attention/fitted_scores.hpp"
 #include "properties/identify/attention/other_attention.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
+#include "properties/identify/attention/overflowing_scores.hpp"
 #include "properties/identify/attention/taken_rows.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/model/model.hpp"
@@ -97,9 +98,10 @@ std::optional<Fault> scales_by_index(Session& session, const Spec& claim) {
   if (!request) return std::nullopt;
   try {
     const AskedCase asked(session, claim, std::move(*request), most_heads_of_long);
-    const std::vector<OtherAttention> others{scaled_by_index(*scale)};
-    if (asked.wrong().empty() || explaining(asked, others, asked.places()) == nullptr) return std::nullopt;
-    return Fault(others.front().words, DiagnosedStage::position);
+    const std::vector<OtherAttention> others{scaled_by_index(*scale), scaled_by_keys(*scale)};
+    const OtherAttention* other = asked.wrong().empty() ? nullptr : explaining(asked, others, asked.places());
+    if (other == nullptr) return std::nullopt;
+    return Fault(other->words, DiagnosedStage::position);
   } catch (const SubjectFailure&) {
     // It has no steps.
     return std::nullopt;
@@ -155,7 +157,7 @@ PartedPlaces confirmed_parts(Session& session, const AskedCase& asked, const std
                              const Spec& claim) {
   PartedPlaces parts = parted_places(asked.places(), wrong);
   if (!parts.words.starts_with("batch row")) return parts;
-  constexpr std::int64_t rows = 4;
+  const std::int64_t rows = asked.request().batch == more_rows ? more_rows + 1 : more_rows - 1;
   const AskedCase more(session, claim, ordinary_case(claim, asked.request().tokens, rows, 8),
                        asked.places().back().head + 1);
   return parted_places(more.places(), more.wrong());
@@ -169,10 +171,11 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
   AttentionAnswers told{
       .are = AttentionAnswers::Are::wrong, .fault = {}, .spec = {}, .of_heads = {}, .of_tokens = {}, .of_calls = {}};
   if (call == AskedAs::large && asked.has_infinities()) {
-    told.fault.emplace(
-        "values are NaN or infinite where scores are large, as where the greatest is not subtracted before the "
-        "exponential",
-        DiagnosedStage::rounding);
+    const std::string words = overflow_words(session, claim);
+    told.fault.emplace(words.empty() ? "values are NaN or infinite where scores are large, as where the greatest is "
+                                       "not subtracted before the exponential"
+                                     : words,
+                       DiagnosedStage::rounding);
     return told;
   }
   for (const Dtype format : {Dtype::bfloat16, Dtype::float16}) {
@@ -190,10 +193,17 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
   }
   if (call == AskedAs::scaled || call == AskedAs::scaled_step) add_seen_scale(session, claim, others);
   const OtherAttention* other = explaining(asked, others, asked.places());
-  while (other != nullptr && Conditions(session, claim, *other).is_refuted(call)) {
+  // What a longer call refutes is told of short ones where nothing else explains both.
+  std::optional<OtherAttention> of_short_calls;
+  while (other != nullptr) {
+    const Conditions conditions(session, claim, *other);
+    const bool is_of_short_calls = call == AskedAs::usual && conditions.is_refuted_by_long_call();
+    if (!is_of_short_calls && !conditions.is_refuted(call)) break;
+    if (is_of_short_calls && !of_short_calls) of_short_calls = *other;
     others.erase(others.begin() + (other - others.data()));
     other = explaining(asked, others, asked.places());
   }
+  if (other == nullptr && of_short_calls) other = &*of_short_calls;
   if (other != nullptr) {
     const std::string condition = Conditions(session, claim, *other).of(call, asked.request(), usual);
     told.fault.emplace(condition.empty() ? other->words : words_of_change(claim, asked.request(), *other) + condition,
@@ -207,7 +217,7 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
   }
   told.of_calls =
       call == AskedAs::blank ? words_of_blank(session, claim, asked, wrong) : words_of_calls(session, claim, call);
-  if (call != AskedAs::usual && call != AskedAs::lengthy) return told;
+  if (call != AskedAs::usual && call != AskedAs::lengthy && call != AskedAs::rows) return told;
   const TakenRows taken = confirmed_rows(session, asked, wrong, claim);
   if (taken.has_values) {
     told.fault.emplace(taken.words);
@@ -223,7 +233,8 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     if (const auto token = first_wrong_token(asked.places(), wrong))
       told.of_tokens = fmt::format("queries from token {} of a call on are wrong, those before are right", *token);
   }
-  if (told.of_heads.empty() && told.of_tokens.empty() && !told.fault) told.of_calls = taken.words;
+  const bool has_place = !told.of_heads.empty() || !told.of_tokens.empty() || told.fault;
+  if (!has_place && (call != AskedAs::rows || !taken.words.empty())) told.of_calls = taken.words;
   return told;
 }
 
@@ -239,8 +250,8 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
     try {
       const AskedCase asked(session, claim, std::move(*request), heads_of(call));
       const bool is_whole = call == AskedAs::lengthy || call == AskedAs::single || call == AskedAs::pair ||
-                            call == AskedAs::sharp || call == AskedAs::low || call == AskedAs::large ||
-                            call == AskedAs::great;
+                            call == AskedAs::rows || call == AskedAs::sharp || call == AskedAs::low ||
+                            call == AskedAs::large || call == AskedAs::great;
       AttentionAnswers told = held_against(session, asked, claim, call, is_whole && usual ? &*usual : nullptr);
       if (call == AskedAs::usual) usual.emplace(asked);
       // Whole calls show no index apart from a query's number, whose scale may be none.

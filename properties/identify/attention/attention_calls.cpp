@@ -122,12 +122,12 @@ void set_low_scores(AttentionCase& request, double scale) {
 }
 
 // Of each row of a padded call the tokens that are no padding: the first row begins and ends neither first nor last,
-// nor does the last row, and ends lie between multiples of small powers of two.
+// nor does the last row, ends lie between multiples of small powers of two, and no row ends where all keys do.
 struct Sequence {
   std::int64_t first;
   std::int64_t end;
 };
-constexpr std::array<Sequence, 5> sequences_of_rows{{{2, 9}, {0, 12}, {3, 7}, {0, 3}, {1, 8}}};
+constexpr std::array<Sequence, more_rows> sequences_of_rows{{{2, 9}, {0, 11}, {3, 7}, {0, 3}, {1, 8}}};
 
 AttentionCase padded_rows_of(AttentionCase request) {
   for (const Sequence& row : sequences_of_rows) {
@@ -174,7 +174,8 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
   for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
     const std::int64_t token = i % tokens;
     const std::int64_t line = i / tokens;  // axis and row
-    const std::int64_t step = 1 + line / batch;
+    // Rows differ by more than a shift, which turns queries and keys alike and leaves distances as they are.
+    const std::int64_t step = 1 + line / batch + line % batch;
     const std::int64_t at = 5 + 37 * line + step * (token + token / 2 + token / 4);
     request.positions[static_cast<std::size_t>(i)] = range.first + at % width;
   }
@@ -237,7 +238,12 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
   if (has_padded_rows && tokens < short_call) return std::nullopt;
   if (call == AskedAs::fine && is_16_bit(claim.dtype)) return std::nullopt;
   const bool is_one_row = is_lengthy || call == AskedAs::long_step;
-  AttentionCase request = ordinary_case(claim, tokens, is_one_row ? 1 : is_far ? 3 : 2, drawing);
+  AttentionCase request = ordinary_case(claim, tokens,
+                                        is_one_row              ? 1
+                                        : is_far                ? 3
+                                        : call == AskedAs::rows ? more_rows
+                                                                : usual_rows,
+                                        drawing);
   if (has_padded_rows) request = padded_rows_of(ordinary_case(claim, tokens, std::ssize(sequences_of_rows), drawing));
   if (is_far) reach_lengths(request, claim, call);
   if (is_scaled) reach_scales(request, *scale, model->range().last);
@@ -262,6 +268,7 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     case AskedAs::lengthy:
     case AskedAs::single:
     case AskedAs::pair:
+    case AskedAs::rows:
     case AskedAs::padded_rows:
     case AskedAs::far:
     case AskedAs::near_and_far:

@@ -13,6 +13,10 @@ inline constexpr std::int64_t short_call = 12;
 inline constexpr std::int64_t long_call = 165;
 inline constexpr std::int64_t most_heads_of_long = 2;
 
+/// Batch rows of usual calls, and of those of more.
+inline constexpr std::int64_t usual_rows = 2;
+inline constexpr std::int64_t more_rows = 5;
+
 /// The kinds of calls that attention is told by.
 enum class AskedAs {
   usual,
@@ -26,6 +30,7 @@ enum class AskedAs {
   large,
   great,
   blank,
+  rows,  // of more batch rows than usual calls have
   padded,
   padded_rows,  // of several rows, the first of which is neither the longest nor the shortest
   step,
@@ -43,31 +48,13 @@ enum class AskedAs {
 };
 
 /// Each of them, in the order in which they are asked.
-inline constexpr AskedAs all_calls[] = {AskedAs::usual,
-                                        AskedAs::lengthy,
-                                        AskedAs::single,
-                                        AskedAs::pair,
-                                        AskedAs::fine,
-                                        AskedAs::channels,
-                                        AskedAs::sharp,
-                                        AskedAs::large,
-                                        AskedAs::low,
-                                        AskedAs::great,
-                                        AskedAs::blank,
-                                        AskedAs::padded,
-                                        AskedAs::padded_rows,
-                                        AskedAs::step,
-                                        AskedAs::short_step,
-                                        AskedAs::long_step,
-                                        AskedAs::lengthy_step,
-                                        AskedAs::padded_step,
-                                        AskedAs::padded_rows_step,
-                                        AskedAs::far,
-                                        AskedAs::near_and_far,
-                                        AskedAs::far_and_near,
-                                        AskedAs::far_step,
-                                        AskedAs::scaled,
-                                        AskedAs::scaled_step};
+inline constexpr AskedAs all_calls[] = {
+    AskedAs::usual,      AskedAs::lengthy,      AskedAs::single,       AskedAs::pair,        AskedAs::fine,
+    AskedAs::channels,   AskedAs::sharp,        AskedAs::large,        AskedAs::low,         AskedAs::great,
+    AskedAs::blank,      AskedAs::rows,         AskedAs::padded,       AskedAs::padded_rows, AskedAs::step,
+    AskedAs::short_step, AskedAs::long_step,    AskedAs::lengthy_step, AskedAs::padded_step, AskedAs::padded_rows_step,
+    AskedAs::far,        AskedAs::near_and_far, AskedAs::far_and_near, AskedAs::far_step,    AskedAs::scaled,
+    AskedAs::scaled_step};
 
 /// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places;
 /// other vectors for each drawing.

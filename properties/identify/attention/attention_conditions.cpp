@@ -75,6 +75,11 @@ bool Conditions::is_refuted(AskedAs call) const {
   }
 }
 
+bool Conditions::is_refuted_by_long_call() const {
+  return !other_.words.starts_with("of ") &&
+         shown(case_of(claim_, AskedAs::lengthy), most_heads_of_long) == Shows::neither;
+}
+
 std::string Conditions::of(AskedAs call, const AttentionCase& request, const AskedCase* usual) const {
   switch (call) {
     case AskedAs::usual: return of_whole(request);
@@ -87,6 +92,7 @@ std::string Conditions::of(AskedAs call, const AttentionCase& request, const Ask
     case AskedAs::sharp:
     case AskedAs::low:
     case AskedAs::large: return is_usual(usual) ? "" : ", where scores are large";
+    case AskedAs::rows: return is_usual(usual) ? "" : of_more_rows();
     case AskedAs::great: return is_usual(usual) ? "" : ", where values of keys are large";
     case AskedAs::padded: return of_padding(request) + (names("padd") ? "" : ", in calls with padding alone");
     case AskedAs::padded_rows: return names("padd") ? "" : ", in calls with padding alone";
@@ -97,7 +103,8 @@ std::string Conditions::of(AskedAs call, const AttentionCase& request, const Ask
     case AskedAs::lengthy_step: return of_long_steps();
     case AskedAs::short_step: return ", in steps of one query alone";
     case AskedAs::padded_step:
-    case AskedAs::padded_rows_step: return names("step") || names("cache") || names("padd") ? "" : ", in steps alone";
+    // Whole calls with padding were right.
+    case AskedAs::padded_rows_step: return names("step") || names("cache") ? "" : ", in steps alone";
     default: return "";
   }
 }
@@ -134,6 +141,16 @@ std::string Conditions::of_more_tokens() const {
   std::int64_t most = right.back();
   while (most + 1 < short_call && shown_by(most + 1, 2) == Shows::claim) ++most;
   return fmt::format(", in calls of more than {} {}", most, tokens_text(most));
+}
+
+// From which number of rows on, of a call of more than usual ones have.
+std::string Conditions::of_more_rows() const {
+  std::int64_t fewest = more_rows;
+  while (fewest - 1 > usual_rows && shown_by(short_call, fewest - 1) == Shows::it) --fewest;
+  const bool are_others_right = fewest == usual_rows + 1 || shown_by(short_call, fewest - 1) == Shows::claim;
+  return are_others_right && shown_by(short_call, more_rows + 1) == Shows::it
+             ? fmt::format(", in batches of {} and more rows", fewest)
+             : fmt::format(", in batches of {} rows and not in those of {}", more_rows, usual_rows);
 }
 
 std::string Conditions::of_batches() const {
@@ -183,6 +200,11 @@ std::string Conditions::of_steps(AskedAs call) const {
   auto request = case_of(claim_, call == AskedAs::step ? AskedAs::usual : AskedAs::scaled, other_drawing);
   if (!request) return usual;
   const Shows of_one = shown(last_of(*request, 1));
+  const Shows of_two = shown(last_of(*request, 2));
+  if (of_two == Shows::claim && of_one != Shows::it) {
+    const bool are_more_so = shown(last_of(*request, 4)) == Shows::it && shown(last_of(*request, 5)) == Shows::it;
+    return are_more_so ? ", in steps of 3 and more queries" : ", in steps of 3 queries";
+  }
   return of_one == Shows::it || of_one == Shows::either ? usual : ", in steps of several queries alone";
 }
 
@@ -232,6 +254,8 @@ std::string words_of_calls(Session& session, const Spec& claim, AskedAs call) {
     case AskedAs::low: return "values are wrong where all scores are far below 0, and right where they are about 0";
     case AskedAs::sharp:
     case AskedAs::large: return "values are wrong where scores are large, and right where they are about 1";
+    case AskedAs::rows:
+      return fmt::format("values are wrong in batches of {} rows, and right in those of {}", more_rows, usual_rows);
     case AskedAs::padded:
     case AskedAs::padded_rows: return "values are wrong in calls with padding, and right in those without";
     case AskedAs::step:

@@ -26,6 +26,9 @@ class Conditions {
   /// Whether what it says of batch rows is not so of more rows, whose positions, ends and vectors all differ.
   bool is_refuted(AskedAs call) const;
 
+  /// Whether it is not so of a long call, which is not as claimed either. Of words of one length alone: false.
+  bool is_refuted_by_long_call() const;
+
   /// The end of the sentence on a call, empty where other calls show the same. @param usual  the usual call, of another
   /// one; null where there is none
   std::string of(AskedAs call, const AttentionCase& request, const AskedCase* usual) const;
@@ -44,6 +47,7 @@ class Conditions {
   Shows shown_by_step(std::int64_t keys, std::int64_t queries, std::int64_t heads) const;
   std::string of_whole(const AttentionCase& request) const;
   std::string of_more_tokens() const;
+  std::string of_more_rows() const;
   std::string of_batches() const;
   std::string of_few_tokens(std::int64_t tokens) const;
   std::string of_padding(const AttentionCase& request) const;

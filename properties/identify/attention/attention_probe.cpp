@@ -90,6 +90,21 @@ std::vector<bool> AttentionProbe::seen_keys(std::int64_t tokens) {
   return seen;
 }
 
+bool AttentionProbe::sum_to_one(std::int64_t tokens) {
+  const std::int64_t width = encoding_.head_dim;
+  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, tokens, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, tokens, width});
+  Tensor v = k;
+  for (std::int64_t i = 0; i < v.elements(); ++i) v.set(i, 1);
+  const Tensor out = attended(q, k, v, std::vector<std::int64_t>(static_cast<std::size_t>(tokens), 0));
+  // A key that is left out takes at least 1 / tokens away; sums of as many weights are off by less.
+  const double off = 0.5 / static_cast<double>(tokens);
+  for (std::int64_t i = 0; i < out.elements(); ++i) {
+    if (i / width % tokens > 0 && std::fabs(out.at(i) - 1) > off) return false;
+  }
+  return true;
+}
+
 std::vector<std::int64_t> AttentionProbe::value_heads() {
   const std::int64_t width = encoding_.head_dim;
   std::vector<std::int64_t> heads(static_cast<std::size_t>(encoding_.num_heads), -1);

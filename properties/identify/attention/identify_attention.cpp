@@ -20,6 +20,7 @@
 #include "properties/identify/attention/attention_probe.hpp"
 #include "properties/identify/attention/finite_masks.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
+#include "properties/identify/attention/overflowing_scores.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/identify_rope.hpp"
 #include "properties/identify/rotations/other_axes.hpp"
@@ -91,8 +92,8 @@ class AttentionIdentifier {
       : session_(session), claim_(claim), claimed_(encoding), attention_(encoding), probe_(session, claim, claimed_) {}
 
   Identification run() {
-    if (!take_answers() && !take_unusual_scores() && !take_odd_mask() && !take_mask_of_long_call() &&
-        !take_place(answers_.of_heads)) {
+    if (!take_answers() && !take_overflow() && !take_unusual_scores() && !take_odd_mask() &&
+        !take_mask_of_long_call() && !take_place(answers_.of_heads)) {
       take_steps();
       const bool is_claim = found_.spec && to_json(*found_.spec) == to_json(claim_);
       if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_tokens);
@@ -157,6 +158,17 @@ class AttentionIdentifier {
     found_.of_bound = fitted.of_bound;
     if (!answers_.fault->words.empty()) found_.convention.push_back(*answers_.fault);
     found_.confidence = Confidence::high;
+    return true;
+  }
+
+  // Of answers that are right otherwise but for scores from some size on.
+  bool take_overflow() {
+    if (answers_.are == AttentionAnswers::Are::wrong) return false;
+    std::string words = overflow_words(session_, claim_);
+    if (words.empty()) return false;
+    found_.spec = claim_;
+    found_.confidence = Confidence::low;
+    found_.faults.emplace_back(std::move(words), DiagnosedStage::rounding);
     return true;
   }
 
@@ -248,7 +260,12 @@ class AttentionIdentifier {
     const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
       return seen[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
     };
-    return take_mask_words(mask_words({claimed_.num_heads, tokens, sees}, claimed_));
+    std::string words = mask_words({claimed_.num_heads, tokens, sees}, claimed_);
+    // Sums of 16 bits are off by as much as a key.
+    const bool has_exact_sums = !claimed_.sinks && !is_16_bit(claim_.dtype);
+    if (!words.empty() && has_exact_sums && !probe_.sum_to_one(tokens))
+      words += ", though they count in softmax's sum: their values are taken for 0";
+    return take_mask_words(std::move(words));
   }
 
   void take_mask() {
@@ -264,6 +281,7 @@ class AttentionIdentifier {
     if (!attention_.window && claimed_.window && *claimed_.window >= 8192) attention_.window = claimed_.window;
     // At a window's width a query sees all but the first key; at a block's its own alone.
     if (attention_.window && attention_.window != claimed_.window && *attention_.window > 1 &&
+        probe_.sees(*attention_.window, *attention_.window, *attention_.window + 1) &&
         !probe_.sees(*attention_.window, *attention_.window - 1, *attention_.window + 1)) {
       found_.faults.emplace_back(block_words(*attention_.window));
       attention_.window = claimed_.window;

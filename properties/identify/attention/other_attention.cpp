@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -15,8 +14,10 @@
 #include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/identify/attention/other_biases.hpp"
+#include "properties/identify/attention/other_padding.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
 #include "properties/identify/attention/other_scores.hpp"
+#include "properties/identify/attention/other_steps.hpp"
 #include "properties/identify/attention/other_turnings.hpp"
 #include "properties/identify/tried_claims.hpp"
 #include "properties/model/attention_budget.hpp"
@@ -47,25 +48,6 @@ Tensor taken_from(const Tensor& x, std::int64_t heads, const std::function<Vecto
   return taken;
 }
 
-// Positions stand in lines, one for each axis and batch row.
-std::int64_t query_position(const AttentionCase& request, std::int64_t line, std::int64_t query) {
-  return request.query_positions[index(line * request.queries() + query)];
-}
-
-std::int64_t counted_on_from_first_key(const AttentionCase& request, std::int64_t line, std::int64_t query) {
-  return request.positions[index(line * request.tokens)] + query;
-}
-
-// Queries of a step have the positions that `of` tells of the request as it is given.
-auto with_query_positions(auto of) {
-  return [of](Spec&, AttentionCase& request) {
-    std::vector<std::int64_t> moved(request.query_positions.size());
-    for (std::int64_t i = 0; i < std::ssize(moved); ++i)
-      moved[index(i)] = of(request, i / request.queries(), i % request.queries());
-    request.query_positions = std::move(moved);
-  };
-}
-
 // The mean of all heads in each of them.
 Tensor mean_of_heads(const Tensor& x, std::int64_t heads) {
   const std::int64_t of_head = x.shape[2] * x.shape[3];
@@ -93,15 +75,15 @@ class OtherAttentions {
         is_padded_(!request.starts.empty() || !request.ends.empty()) {}
 
   std::vector<OtherAttention> made() && {
-    if (is_padded_) add_padding();
-    if (is_step_) add_masks_of_steps();
+    if (is_padded_) add_other_padding(claimed_, request_, list_);
+    if (is_step_) add_masks_of_steps(claimed_, request_, list_);
     add_causal();
     add_window();
     add_rows();
     add_key_heads();
     add_scales();
     add_softmax();
-    if (is_step_) add_steps();
+    if (is_step_) add_other_steps(claim_, request_, list_);
     if (sees_positions(claimed_)) add_positions();
     add_other_turnings(claim_, request_, list_);
     add_other_biases(claimed_, list_);
@@ -160,6 +142,9 @@ class OtherAttentions {
              [](std::int64_t row, std::int64_t rows) { return row == rows - 1 ? std::int64_t{0} : row; });
     from_row("each batch row", "of the row before it, the first those of the last",
              [](std::int64_t row, std::int64_t rows) { return (row + rows - 1) % rows; });
+    if (batch_ > 2)
+      from_row("each batch row", "of the row as far from the other end: the first those of the last",
+               [](std::int64_t row, std::int64_t rows) { return rows - 1 - row; });
     from_row("each batch row", "of the row after it, the last those of the first",
              [](std::int64_t row, std::int64_t rows) { return (row + 1) % rows; });
   }
@@ -412,126 +397,6 @@ class OtherAttentions {
     return axial == nullptr ? 1 : axes(*axial);
   }
 
-  // Other ends of rows, which are those of their keys and, in a step, what its queries are the last of.
-  void add_ends(std::string words, const std::function<void(AttentionCase& request)>& change) {
-    add(std::move(words), [change](Spec&, AttentionCase& request) {
-      if (request.starts.empty()) request.starts.assign(static_cast<std::size_t>(request.batch), 0);
-      if (request.ends.empty()) request.ends.assign(static_cast<std::size_t>(request.batch), request.tokens);
-      change(request);
-    });
-  }
-
-  void add_padding() {
-    const auto add_all = [this] {
-      add("keys of padding are seen", [](Spec&, AttentionCase& request) { request.starts = request.ends = {}; });
-    };
-    // A causal mask hides padding on the right.
-    const bool shows_right = !claimed_.causal || is_step_;
-    if (shows_right) add_all();
-    if (!request_.starts.empty())
-      add("keys of padding on the left are seen", [](Spec&, AttentionCase& request) { request.starts = {}; });
-    if (!shows_right) add_all();
-    if (!request_.ends.empty() && !is_step_)
-      add("keys of padding on the right are seen", [](Spec&, AttentionCase& request) { request.ends = {}; });
-    add_ends("rows of a batch begin one key too early, where they are padded on the left", [](AttentionCase& request) {
-      for (std::int64_t& start : request.starts) start = std::max<std::int64_t>(start - 1, 0);
-    });
-    add_ends("rows of a batch begin one key too late, where they are padded on the left", [](AttentionCase& request) {
-      for (std::int64_t& start : request.starts) start += start > 0 ? 1 : 0;
-    });
-    if (batch_ < 2) return;
-    add_ends("every batch row has the padding of the first", [](AttentionCase& request) {
-      std::ranges::fill(request.starts, request.starts.front());
-      if (!request.is_step()) std::ranges::fill(request.ends, request.ends.front());
-    });
-    if (!request_.ends.empty())
-      add_ends("every batch row ends where the first does, before its padding on the right",
-               [](AttentionCase& request) { std::ranges::fill(request.ends, request.ends.front()); });
-    if (!request_.starts.empty())
-      add_ends("every batch row begins where the first does, behind its padding on the left",
-               [](AttentionCase& request) { std::ranges::fill(request.starts, request.starts.front()); });
-    add_other_rows_ends();
-    add_blocks_of_padding();
-    add_low_padding();
-  }
-
-  // All rows end, or begin, where one of them does.
-  void add_other_rows_ends() {
-    const auto all = [this](std::string words, auto which, std::vector<std::int64_t> AttentionCase::*edges) {
-      add_ends(std::move(words), [which, edges](AttentionCase& request) {
-        std::vector<std::int64_t>& list = request.*edges;
-        const std::int64_t one = which(list);
-        std::ranges::fill(list, one);
-      });
-    };
-    const auto least = [](const std::vector<std::int64_t>& list) { return std::ranges::min(list); };
-    const auto most = [](const std::vector<std::int64_t>& list) { return std::ranges::max(list); };
-    const auto last = [](const std::vector<std::int64_t>& list) { return list.back(); };
-    if (!request_.ends.empty()) {
-      all("every batch row ends where the shortest does, before its padding on the right", least, &AttentionCase::ends);
-      all("every batch row ends where the longest does, before its padding on the right", most, &AttentionCase::ends);
-      all("every batch row ends where the last does, before its padding on the right", last, &AttentionCase::ends);
-    }
-    if (request_.starts.empty()) return;
-    all("every batch row begins where the one that begins last does, behind its padding on the left", most,
-        &AttentionCase::starts);
-    all("every batch row begins where the one that begins first does, behind its padding on the left", least,
-        &AttentionCase::starts);
-    all("every batch row begins where the last does, behind its padding on the left", last, &AttentionCase::starts);
-  }
-
-  // Rows that are read in whole blocks.
-  void add_blocks_of_padding() {
-    for (const std::int64_t block : {2, 4, 8, 16, 32, 64}) {
-      if (!request_.ends.empty())
-        add_ends(fmt::format("padding on the right is seen up to the next multiple of {} keys", block),
-                 [block](AttentionCase& request) {
-                   for (std::int64_t& end : request.ends)
-                     end = std::min((end + block - 1) / block * block, request.tokens);
-                 });
-      if (!request_.starts.empty())
-        add_ends(fmt::format("padding on the left is seen from the multiple of {} keys before its end", block),
-                 [block](AttentionCase& request) {
-                   for (std::int64_t& start : request.starts) start = start / block * block;
-                 });
-    }
-  }
-
-  // Padding that a finite number hides, as seen where all its keys and values are zeros.
-  void add_low_padding() {
-    if (claimed_.position || claimed_.causal) return;
-    for (const double lower : {1.0, 5.0, 10.0, 20.0}) {
-      OtherAttention low{.words = fmt::format("scores of padding are {:g} lower, not minus infinity", lower),
-                         .weights = ScoresToWeights::of_scores};
-      const auto given = std::make_shared<std::vector<KeyRange>>();
-      low.change = [given](Spec&, AttentionCase& request) {
-        given->clear();
-        for (std::int64_t row = 0; row < request.batch; ++row) given->push_back(request.sequence(row));
-        request.starts = request.ends = {};
-      };
-      low.scores = [lower, given](const ScoresOfQuery& of) {
-        for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
-          const bool is_padding = !(*given)[static_cast<std::size_t>(of.place.batch)].contains(key);
-          if (is_padding) of.scores[static_cast<std::size_t>(key - of.keys.first)] -= lower;
-        }
-      };
-      list_.push_back(std::move(low));
-    }
-  }
-
-  // Of keys that a spec shows, those that are seen alone.
-  void add_mask(std::string words, Change shows, const std::function<bool(const ScoresOfQuery&, std::int64_t)>& sees) {
-    OtherAttention masked{.words = std::move(words), .weights = ScoresToWeights::of_scores};
-    masked.change = std::move(shows);
-    masked.scores = [sees](const ScoresOfQuery& of) {
-      const double none = std::ranges::max(of.scores) - 1000;
-      for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
-        if (!sees(of, key)) of.scores[static_cast<std::size_t>(key - of.keys.first)] = none;
-      }
-    };
-    list_.push_back(std::move(masked));
-  }
-
   void add_causal() {
     OtherAttention other{.words = "", .says = OtherAttention::Says::claim};
     other.change = [causal = !claimed_.causal](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = causal; };
@@ -547,11 +412,21 @@ class OtherAttentions {
     const auto unbounded = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); };
     const std::int64_t window = *claimed_.window;
     if (axes_of(claim_.encoding) == 1)
-      add_mask("the window counts positions, where the claim counts tokens", unbounded,
-               [window](const ScoresOfQuery& of, std::int64_t key) {
-                 const std::int64_t there = of.request.positions[index(of.place.batch * of.request.tokens + key)];
-                 return std::abs(of.request.query_position(of.place.batch, of.place.token) - there) < window;
-               });
+      list_.push_back(
+          with_mask("the window counts positions, where the claim counts tokens", unbounded,
+                    [window](const ScoresOfQuery& of, std::int64_t key) {
+                      const std::int64_t there = of.request.positions[index(of.place.batch * of.request.tokens + key)];
+                      return std::abs(of.request.query_position(of.place.batch, of.place.token) - there) < window;
+                    }));
+    for (const std::int64_t first : {1, 2, 4, 8, 16, 32, 64}) {
+      if (first + window >= tokens_) break;
+      list_.push_back(with_mask(fmt::format("the first {} {} seen by every query, beside the window", first,
+                                            first == 1 ? "key is" : "keys are"),
+                                unbounded, [window, first](const ScoresOfQuery& of, std::int64_t key) {
+                                  return key < of.request.sequence(of.place.batch).first + first ||
+                                         of.request.token_of(of.place.batch, of.place.token) - key < window;
+                                }));
+    }
     if (!is_step_) return;
     for (const std::int64_t another : {window + 1, window - 1, 2 * window, window / 2}) {
       if (another < 1 || another == window) continue;
@@ -559,176 +434,19 @@ class OtherAttentions {
       other.change = [another](Spec& spec, AttentionCase&) { held<Attention>(spec)->window = another; };
       list_.push_back(std::move(other));
     }
-    add_mask("in a step the window counts its queries from the top left: the first one as the sequence's first token",
-             unbounded,
-             [window](const ScoresOfQuery& of, std::int64_t key) { return std::abs(of.place.token - key) < window; });
+    list_.push_back(with_mask(
+        "in a step the window counts its queries from the top left: the first one as the sequence's first token",
+        unbounded,
+        [window](const ScoresOfQuery& of, std::int64_t key) { return std::abs(of.place.token - key) < window; }));
     if (queries_ < 2) return;
-    add_mask("in a step all queries have the last one's window", unbounded,
-             [window](const ScoresOfQuery& of, std::int64_t key) {
-               return of.request.token_of(of.place.batch, of.request.queries() - 1) - key < window;
-             });
-    add_mask("in a step all queries have the first one's window", unbounded,
-             [window](const ScoresOfQuery& of, std::int64_t key) {
-               return of.request.token_of(of.place.batch, 0) - key < window;
-             });
-  }
-
-  // A step's queries see as many keys as the last tokens of a sequence do.
-  void add_masks_of_steps() {
-    if (claimed_.causal) {
-      if (!is_padded_)
-        add_ends("in a step the causal mask is aligned to the top left: its first query sees the first key alone",
-                 [](AttentionCase& request) { std::ranges::fill(request.ends, request.queries()); });
-      add_mask(
-          "in a step the causal mask is aligned to the top left: its first query sees the first key alone",
-          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); },
-          [](const ScoresOfQuery& of, std::int64_t key) { return key <= std::max(of.place.token, of.keys.first); });
-      add_ends("in a step a query does not see its own key", [](AttentionCase& request) {
-        for (std::int64_t& end : request.ends) --end;
-      });
-      if (queries_ > 1)
-        add("in a step every query sees all keys: no causal mask is among its tokens",
-            [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; });
-    }
-    if (!request_.ends.empty() && claimed_.causal)
-      add_mask(
-          "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
-          "each other",
-          [](Spec& spec, AttentionCase&) {
-            held<Attention>(spec)->causal = false;
-            held<Attention>(spec)->window.reset();
-          },
-          [window = claimed_.window](const ScoresOfQuery& of, std::int64_t key) {
-            const std::int64_t last = of.request.tokens - of.request.queries() + of.place.token;
-            return key <= last && (!window || last - key < *window);
-          });
-    if (!request_.ends.empty())
-      add("in a step queries are taken to be the last tokens of the cache, not of their row",
-          [](Spec&, AttentionCase& request) { request.ends = {}; });
-    if (claimed_.cached_keys == CachedKeys::rotated)
-      add("keys that the cache keeps turned are turned again",
-          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->cached_keys = CachedKeys::plain; });
-  }
-
-  // A step's queries are the last of the sequence.
-  void add_steps() {
-    if (!sees_positions(claimed_)) return;
-    const auto move = [this](std::string words, auto of) {
-      add(std::move(words), with_query_positions(of), DiagnosedStage::position);
-    };
-    move("in a step a query's index among the keys is taken for its position",
-         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
-           return request.token_of(line % request.batch, query);
-         });
-    if (queries_ > 1) {
-      move(
-          "queries of a step stand further on by the queries that come after them: where the last does, of "
-          "consecutive ones",
-          [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
-            return query_position(request, line, query) + request.queries() - 1 - query;
-          });
-      move("all queries of a step have the position of the last",
-           [](const AttentionCase& request, std::int64_t line, std::int64_t) {
-             return query_position(request, line, request.queries() - 1);
-           });
-    }
-    add_distances_of_steps();
-    add_own_keys();
-    move("queries of a step are counted on from the first key's position", counted_on_from_first_key);
-    move("queries of a step are counted from the first key",
-         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
-           return request.positions[index(line * request.tokens + query)];
-         });
-    move("a query's place in a step is taken for its position",
-         [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
-    if (batch_ > 1)
-      move("queries of a step have the first batch row's positions",
-           [](const AttentionCase& request, std::int64_t, std::int64_t query) {
-             return query_position(request, 0, query);
-           });
-  }
-
-  // A step's own keys, which it turns itself, and those that a cache keeps.
-  void add_own_keys() {
-    const auto position = position_model(claim_, claimed_);
-    if (!position || !position->turning()) return;
-    const auto moved = [this](std::string words, auto at) {
-      add(
-          std::move(words),
-          [at](Spec&, AttentionCase& request) {
-            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-              const std::int64_t row = i / request.tokens % request.batch;
-              std::int64_t& one = request.positions[static_cast<std::size_t>(i)];
-              one = at(request, row, i % request.tokens, one);
-            }
-          },
-          DiagnosedStage::position);
-    };
-    const auto first_own = [](const AttentionCase& request, std::int64_t row) { return request.token_of(row, 0); };
-    moved("in a step its own keys are not turned by their positions",
-          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
-            return key >= first_own(request, row) ? 0 : own;
-          });
-    moved("in a step its own keys are turned by positions that count from the first of them",
-          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
-            const std::int64_t first = first_own(request, row);
-            return key < first ? own : own - request.query_position(row, 0);
-          });
-    if (queries_ > 1) {
-      moved("of a step's own keys the last alone is turned by its position",
-            [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
-                                          std::int64_t own) {
-              const std::int64_t first = first_own(request, row);
-              return key >= first && key < first + count - 1 ? 0 : own;
-            });
-      moved("of a step's own keys the first alone is turned by its position",
-            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
-              return key > first_own(request, row) ? 0 : own;
-            });
-    }
-    moved("in a step keys are turned by their indices, not by their positions",
-          [](const AttentionCase&, std::int64_t, std::int64_t key, std::int64_t) { return key; });
-    if (claimed_.cached_keys == CachedKeys::plain)
-      moved("in a step cached keys are not turned by their positions, and its own are",
-            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
-              return key < first_own(request, row) ? 0 : own;
-            });
-    if (!request_.ends.empty() && claimed_.cached_keys == CachedKeys::rotated)
-      moved(
-          "a step's own keys are taken to be the cache's last, not their row's: those before are not turned, as if "
-          "they came from the cache",
-          [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
-                                        std::int64_t own) {
-            return key >= first_own(request, row) && key < request.tokens - count ? 0 : own;
-          });
-  }
-
-  // Of queries that come before some keys then.
-  void add_distances_of_steps() {
-    if (carried<Alibi>(claimed_) == nullptr) return;
-    add("distances of a step count from the first key, either way", with_query_positions(counted_on_from_first_key),
-        DiagnosedStage::position);
-    const auto either_way = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
-      return own.quickly({std::max(place.query, place.key), std::min(place.query, place.key), place.head}, weight);
-    };
-    list_.back().bias = either_way;
-    const auto by_index = [&](std::string words, auto of_query) {
-      add(
-          std::move(words),
-          [move_queries = with_query_positions(of_query)](Spec& spec, AttentionCase& request) {
-            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
-              request.positions[index(i)] = i % request.tokens;
-            move_queries(spec, request);
-          },
-          DiagnosedStage::position);
-      list_.back().bias = either_way;
-    };
-    by_index("in a step distances are those of indices, either way, its first query's being 0 as the first key's is",
-             [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
-    by_index("in a step distances are those of indices among the keys, not of positions",
-             [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
-               return request.token_of(line % request.batch, query);
-             });
+    list_.push_back(with_mask("in a step all queries have the last one's window", unbounded,
+                              [window](const ScoresOfQuery& of, std::int64_t key) {
+                                return of.request.token_of(of.place.batch, of.request.queries() - 1) - key < window;
+                              }));
+    list_.push_back(with_mask("in a step all queries have the first one's window", unbounded,
+                              [window](const ScoresOfQuery& of, std::int64_t key) {
+                                return of.request.token_of(of.place.batch, 0) - key < window;
+                              }));
   }
 
   void add_queries() {

@@ -55,6 +55,10 @@ struct OtherAttention {
   /// are as they are, and of a weight; empty where nothing does.
   std::function<double(double exponential)> exponential = {};
   std::function<double(double weight)> weight = {};
+  /// Of ScoresToWeights::of_scores too: what becomes of the sum of all, and of the sum of e^(s - greatest) v before it
+  /// is divided by that.
+  std::function<double(double sum)> total = {};
+  std::function<double(double sum)> undivided = {};
   /// Of ScoresToWeights::of_scores too: whether a sink counts in the sum; empty where all do.
   std::function<bool(double sink, double greatest)> has_sink = {};
   /// What becomes of a result; two are then no further apart than they were.

@@ -69,6 +69,11 @@ class OtherQueryScales {
                [own = scale_](const ScaledVector& at) { return scale_at(own, at.request.token_of(at.row, at.token)); });
   }
 
+  void add_number_of_keys() {
+    add_factor("in a step the number of keys is taken for the position of each query in queries' scales",
+               [own = scale_](const ScaledVector& at) { return scale_at(own, at.request.tokens); });
+  }
+
   void add() {
     add_factor("queries are scaled by their positions twice",
                [own = scale_](const ScaledVector& at) { return std::pow(scale_at(own, at.position), 2); });
@@ -217,6 +222,12 @@ double query_scale_at(const QueryScale& scale, std::int64_t position) { return s
 OtherAttention scaled_by_index(const QueryScale& scale) {
   std::vector<OtherAttention> list;
   OtherQueryScales(scale, list).add_index();
+  return list.front();
+}
+
+OtherAttention scaled_by_keys(const QueryScale& scale) {
+  std::vector<OtherAttention> list;
+  OtherQueryScales(scale, list).add_number_of_keys();
   return list.front();
 }
 

@@ -18,6 +18,9 @@ double query_scale_at(const QueryScale& scale, std::int64_t position);
 /// Attention whose queries have the scales of their indices in the sequence: in whole calls those of their numbers.
 OtherAttention scaled_by_index(const QueryScale& scale);
 
+/// Of a step, whose queries all have the scale of the number of keys.
+OtherAttention scaled_by_keys(const QueryScale& scale);
+
 /// Adds attention whose queries are scaled otherwise than is claimed. Nothing where no scale is claimed.
 void add_other_query_scales(const Attention& claimed, std::vector<OtherAttention>& list);
 

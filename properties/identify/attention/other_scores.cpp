@@ -112,6 +112,21 @@ void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list) {
     add(
         "exponentials are", [&](OtherAttention& other) { other.exponential = rounded; },
         " before they multiply values");
+    add("the sum of exponentials is", [&](OtherAttention& other) { other.total = rounded; });
+    add(
+        "sums of exponentials and values are", [&](OtherAttention& other) { other.undivided = rounded; },
+        " before they are divided by the exponentials' sum");
+    const auto less_greatest = [=](const ScoresOfQuery& of) {
+      const double greatest = std::ranges::max(of.scores);
+      for (double& score : of.scores) score = rounded(score - greatest);
+    };
+    add(
+        "scores less the greatest are", [&](OtherAttention& other) { other.scores = less_greatest; },
+        " before the exponential");
+    add("the exponential is taken of scores less the greatest, and both are", [&](OtherAttention& other) {
+      other.scores = less_greatest;
+      other.summed = rounded;
+    });
   }
 }
 
@@ -145,6 +160,11 @@ void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& lis
     return;
   }
   add_tiles(list);
+  for (const double least : {1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
+    list.push_back({.words = fmt::format("weights below {:g} are taken for 0", least),
+                    .weights = ScoresToWeights::of_scores,
+                    .weight = [least](double weight) { return weight < least ? 0 : weight; }});
+  }
   for (const double limit : {8.0, 10.0, 16.0, 20.0, 30.0, 32.0, 50.0, 60.0, 64.0, 80.0, 88.0, 100.0, 128.0}) {
     add(fmt::format("scores above {0:g} are {0:g}", limit),
         [limit](double product, double bias) { return std::min(product + bias, limit); });

@@ -142,6 +142,7 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
     sum_of_all += other.summed ? other.summed(exponential) : exponential;
     worst_of_all = std::max(worst_of_all, one.error);
   }
+  if (other.total) sum_of_all = other.total(sum_of_all);
   // Sums of n terms are off by gamma(n a), an exponential by a few roundings, as attention_budget.cpp has them.
   const double of_sums = gamma((2 * count + static_cast<double>(request_.queries())) * arithmetic_.a +
                                (4 + 2 * arithmetic_.libm) * arithmetic_.u);
@@ -182,6 +183,9 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
       made.value[c] += weight * value;
       made.bounds[c] += (error + of_sums * (std::fabs(weight) + error)) * std::fabs(value);
     }
+  }
+  if (other.undivided) {
+    for (long double& value : made.value) value = other.undivided(static_cast<double>(value) * sum_of_all) / sum_of_all;
   }
   return made;
 }

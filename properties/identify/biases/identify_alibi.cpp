@@ -123,9 +123,34 @@ class AlibiIdentifier {
     }
     if (are_hidden || all_are(1)) return {};
     if (all_are(0)) return "keys after the query have no bias";
+    if (std::string words = later_keys_of_heads(); !words.empty()) return words;
     const double times = -value(0, keys_ - 1) / (slopes_.front() * static_cast<double>(keys_ - 1 - query_));
     if (!all_are(-times)) return "keys after the query have other biases than those before it at the same distance";
     return fmt::format("keys after the query have {:.6g} times the bias of those before it", times);
+  }
+
+  // Where some heads are right and all others have one multiple of it.
+  std::string later_keys_of_heads() const {
+    std::vector<std::int64_t> heads;
+    std::optional<double> times;
+    for (std::int64_t head = 0; head < alibi_.num_heads; ++head) {
+      const auto right = [&](std::int64_t key) { return -slopes_[index(head)] * static_cast<double>(key - query_); };
+      const double own = value(head, keys_ - 1) / right(keys_ - 1);
+      const auto is_near = [&](double a, double b) { return std::fabs(a - b) <= 8 * roundoff() * std::fabs(b); };
+      for (std::int64_t key = query_ + 1; key < keys_; ++key) {
+        if (!is_near(value(head, key), own * right(key))) return {};
+      }
+      if (is_near(own, 1)) continue;
+      if (times && !is_near(own, *times)) return {};
+      times = own;
+      heads.push_back(head);
+    }
+    if (!times || std::ssize(heads) == alibi_.num_heads) return {};
+    const std::string whose =
+        fmt::format(", in {} {} alone", heads.size() == 1 ? "head" : "heads", fmt::join(heads, ", "));
+    return *times == 0
+               ? "keys after the query have no bias" + whose
+               : fmt::format("keys after the query have {:.6g} times the bias of those before it{}", *times, whose);
   }
 
   // Keys after the query mirror those before it, or no causal attention sees what they have.
@@ -220,6 +245,12 @@ class AlibiIdentifier {
                                  DiagnosedStage::position);
       return;
     }
+    if (alibi_.form == AlibiForm::key_index && are_of_indices(head)) {
+      found_.spec.reset();
+      found_.faults.emplace_back("distances are those of indices in the call, not of positions",
+                                 DiagnosedStage::position);
+      return;
+    }
     constexpr std::int64_t most = 8192;
     const std::int64_t far = std::min(most, claim_.max_position - 1);
     std::vector<std::int64_t> all(static_cast<std::size_t>(far + 1));
@@ -231,6 +262,29 @@ class AlibiIdentifier {
     const bool is_told = alibi_.form == AlibiForm::distance && take_counted(counted);
     // Few distances were held against the slopes.
     if (!is_told && found_.confidence == Confidence::low) found_.faults.push_back(misfit(where_));
+  }
+
+  // Whether a head's biases are -slope (i - j) of query number i and key number j, up to the query; of positions with
+  // gaps, in two calls.
+  bool are_of_indices(std::int64_t head) {
+    if (claim_.max_position < 16) return false;
+    struct Call {
+      std::vector<std::int64_t> queries;
+      std::vector<std::int64_t> keys;
+    };
+    for (const Call& call : {Call{{7, 9, 12, 15}, {2, 5, 11, 12}}, Call{{3, 11, 12}, {1, 2, 10}}}) {
+      const std::int64_t keys = std::ssize(call.keys);
+      const std::int64_t queries = std::ssize(call.queries);
+      const Tensor answer = bias(session_, claim_, call.queries, call.keys);
+      for (std::int64_t query = 0; query < queries; ++query) {
+        for (std::int64_t key = 0; key <= std::min(query, keys - 1); ++key) {
+          const double expected = -slopes_[index(head)] * static_cast<double>(query - key);
+          const double got = answer.at((head * queries + query) * keys + key);
+          if (!(std::fabs(got - expected) <= 8 * roundoff() * std::fabs(expected))) return false;
+        }
+      }
+    }
+    return true;
   }
 
   // The distances that are taken for the true ones 0, 1, 2, ...

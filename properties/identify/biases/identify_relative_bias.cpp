@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -22,6 +23,9 @@ constexpr std::int64_t farthest = 2048;
 // A 16-bit value tells so many buckets apart.
 constexpr std::int64_t digit = 128;
 
+// Of calls of several queries, that positions are not places.
+constexpr std::int64_t places_away = 3;
+
 class RelativeBiasIdentifier {
  public:
   RelativeBiasIdentifier(CountedSession& session, const Spec& claim, const RelativeBias& bias)
@@ -31,11 +35,11 @@ class RelativeBiasIdentifier {
     ask();
     describe_borders();
     if (!name_buckets(1) && name_buckets(-1)) {
-      found_.faults.emplace_back("buckets are those of query - key instead of key - query");
+      found_.faults.emplace_back("buckets are those of query - key instead of key - query" + where_reversed());
       found_.confidence = Confidence::low;
     }
     if (!found_.spec) take_shift();
-    if (!found_.spec && !take_single_query() && !take_first_query()) take_other_buckets();
+    if (!found_.spec && !take_single_query() && !take_first_query() && !take_last_queries()) take_other_buckets();
     if (!found_.spec) tell_buckets();
     take_wrong_places(session_, claim_, found_, odd_buckets());
     found_.calls = session_.calls();
@@ -124,11 +128,8 @@ class RelativeBiasIdentifier {
     for (std::int64_t relative = -far_; relative <= far_; ++relative) {
       if (bucket_at(relative) != static_cast<double>(reference::bucket(bias_, relative + far_))) return false;
     }
-    constexpr std::int64_t first = 3;
-    const bool are_places =
-        are_of_more_queries([](std::int64_t query, std::int64_t key) { return key - query; }, first);
-    const bool are_right =
-        are_of_more_queries([](std::int64_t query, std::int64_t key) { return key - query - first; }, first);
+    const bool are_places = are(square(), [](std::int64_t query, std::int64_t key) { return key - query; });
+    const bool are_right = are_right_of_more_queries();
     if (!are_places && !are_right) return false;
     found_.faults.emplace_back(are_places ? "queries and keys have their places in the call for their positions"
                                           : "the query of a call of one query is taken for the first position",
@@ -138,25 +139,67 @@ class RelativeBiasIdentifier {
     return true;
   }
 
-  // Whether queries from position `first` on and keys from 0 on have the buckets of these distances, by their places.
-  bool are_of_more_queries(std::int64_t (*relative)(std::int64_t query, std::int64_t key), std::int64_t first) {
+  static std::int64_t claimed_distance(std::int64_t query, std::int64_t key) { return key - query - places_away; }
+
+  bool are_right_of_more_queries() { return are(square(), claimed_distance); }
+
+  // In which calls buckets are reversed, which they are in a call of one query.
+  std::string where_reversed() {
+    if (!are_right_of_more_queries()) return {};
+    if (are(wide(), claimed_distance)) return ", in calls of one query alone";
+    return are(wide(), [](std::int64_t query, std::int64_t key) { return -claimed_distance(query, key); })
+               ? ", in calls of more keys than queries"
+               : ", in some calls of fewer queries than keys";
+  }
+
+  // Whether queries, fewer than keys, are taken for the last of these, as in decoding.
+  bool take_last_queries() {
+    for (std::int64_t relative = -far_; relative <= far_; ++relative) {
+      if (bucket_at(relative) != static_cast<double>(reference::bucket(bias_, relative - far_))) return false;
+    }
+    // Of several queries among more keys; and of as many, which are right.
+    const Shape few = wide();
+    const auto of_last = [few](std::int64_t query, std::int64_t key) { return key - (few.keys - few.queries + query); };
+    if (few.keys < 2 * few.queries + places_away || !are_right_of_more_queries() || !are(few, of_last)) return false;
+    found_.faults.emplace_back(
+        "queries that are fewer than keys are taken for the keys' last, whatever their positions",
+        DiagnosedStage::position);
+    found_.spec = claim_;
+    found_.confidence = Confidence::low;
+    return true;
+  }
+
+  // Each bucket's number, as far as a digit goes.
+  Tensor numbered_weight() const {
     Tensor weight = Tensor::zeros(claim_.dtype, {bias_.num_buckets, 1});
     for (std::int64_t bucket = 0; bucket < bias_.num_buckets; ++bucket)
       weight.set(bucket, static_cast<double>(bucket % digit));
+    return weight;
+  }
+
+  // Whether queries from position `first` on and keys from 0 on have the buckets of these distances, by their places.
+  struct Shape {
+    std::int64_t queries;
+    std::int64_t keys;
+    std::int64_t first;
+  };
+  bool are(const Shape& shape, const std::function<std::int64_t(std::int64_t query, std::int64_t key)>& relative) {
     std::vector<std::int64_t> queries;
     std::vector<std::int64_t> keys;
-    const std::int64_t count = std::min<std::int64_t>(far_, 12);
-    for (std::int64_t i = 0; i < count; ++i) {
-      queries.push_back(claim_.min_position + first + i);
-      keys.push_back(claim_.min_position + i);
-    }
-    const Tensor answer = bias(session_, claim_, queries, keys, weight);
-    for (std::int64_t i = 0; i < count * count; ++i) {
-      const std::int64_t bucket = reference::bucket(bias_, relative(i / count, i % count));
+    for (std::int64_t i = 0; i < shape.queries; ++i) queries.push_back(claim_.min_position + shape.first + i);
+    for (std::int64_t i = 0; i < shape.keys; ++i) keys.push_back(claim_.min_position + i);
+    const Tensor answer = bias(session_, claim_, queries, keys, numbered_weight());
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      const std::int64_t bucket = reference::bucket(bias_, relative(i / shape.keys, i % shape.keys));
       if (answer.at(i) != static_cast<double>(bucket % digit)) return false;
     }
     return true;
   }
+
+  // As many queries as keys, from another position on; and fewer.
+  Shape square() const { return {side(), side(), places_away}; }
+  Shape wide() const { return {std::max<std::int64_t>(side() / 4, 1), side(), places_away}; }
+  std::int64_t side() const { return std::min<std::int64_t>(far_, 12); }
 
   // The claim's buckets, of a distance that is one more or one less.
   void take_shift() {
@@ -201,9 +244,7 @@ class RelativeBiasIdentifier {
   }
 
   bool is_so_of_more_queries(std::int64_t shift) {
-    Tensor weight = Tensor::zeros(claim_.dtype, {bias_.num_buckets, 1});
-    for (std::int64_t bucket = 0; bucket < bias_.num_buckets; ++bucket)
-      weight.set(bucket, static_cast<double>(bucket % digit));
+    const Tensor weight = numbered_weight();
     std::vector<std::int64_t> positions;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(far_, 24); ++i) positions.push_back(claim_.min_position + i);
     const Tensor answer = bias(session_, claim_, positions, positions, weight);
@@ -230,8 +271,7 @@ class RelativeBiasIdentifier {
 
   // Of buckets that a call of one query has.
   void take_misfit() {
-    const bool are_of_more =
-        are_of_more_queries([](std::int64_t query, std::int64_t key) { return key - query - 3; }, 3);
+    const bool are_of_more = are_right_of_more_queries();
     if (reads_heads_in_reverse()) {
       found_.faults.emplace_back("heads are read in reverse: head 0 has the last one's weights");
     } else if (is_of_claim() && are_of_more) {

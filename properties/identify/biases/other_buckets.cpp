@@ -26,13 +26,18 @@ std::int64_t exact_distances(const RelativeBias& claimed) { return directed_buck
 
 // DeBERTa's rows, as lib/spec/relative_bias.hpp states them, with other steps: e + rounded(steps), of a distance n
 // beyond e. Double precision leaves a step open that lies on a border, which formulas of no claim may round either way.
-std::vector<OtherBuckets> other_logarithms(const RelativeBias& claimed) {
+// Code takes distances from max_distance on for the last row by themselves, or by what the formula comes to.
+enum class BeyondMost { formula, last };
+
+std::vector<OtherBuckets> other_logarithms(const RelativeBias& claimed, BeyondMost beyond) {
   const auto span = static_cast<double>(directed_buckets(claimed));
   const auto furthest = static_cast<double>(claimed.max_distance);
-  const auto rows = [span](double exact, auto steps) {
-    return [span, exact, steps](std::int64_t relative) {
+  const auto rows = [span, furthest, beyond](double exact, auto steps) {
+    return [span, furthest, beyond, exact, steps](std::int64_t relative) {
       const double n = std::fabs(static_cast<double>(relative));
-      const double signed_rows = std::copysign(n <= exact ? n : exact + steps(n), static_cast<double>(-relative));
+      const bool is_last = beyond == BeyondMost::last && n >= furthest;
+      const double size = n <= exact ? n : is_last ? span : exact + steps(n);
+      const double signed_rows = std::copysign(size, static_cast<double>(-relative));
       return std::clamp(span + signed_rows, 0.0, 2 * span - 1);
     };
   };
@@ -61,6 +66,42 @@ std::vector<OtherBuckets> other_logarithms(const RelativeBias& claimed) {
   };
 }
 
+// T5's: min(e + rounded(steps), last) of a distance n from e on, in each direction that has buckets of its own.
+std::vector<OtherBuckets> other_logarithms_of_t5(const RelativeBias& claimed) {
+  const auto count = static_cast<double>(directed_buckets(claimed));
+  const auto furthest = static_cast<double>(claimed.max_distance);
+  const auto rows = [claimed, count](double exact, auto steps) {
+    return [claimed, count, exact, steps](std::int64_t relative) {
+      const double next = own(claimed, relative < 0 ? -1 : 1);
+      // The query itself, and a direction without buckets.
+      if (relative == 0 || next == own(claimed, 0)) return own(claimed, relative);
+      const double n = std::fabs(static_cast<double>(relative));
+      return next - 1 + (n < exact ? n : std::min(exact + steps(n), count - 1));
+    };
+  };
+  const auto steps = [](double exact, double last, double number) {
+    return [exact, last, number](double n) { return std::log(n / exact) / std::log(last / exact) * number; };
+  };
+  const auto rounded_down = [](auto of) { return [of](double n) { return std::floor(of(n)); }; };
+  const double exact = std::floor(count / 2);
+  const auto released = steps(exact, furthest, count - exact);
+  const double quarter = std::floor(count / 4);
+  std::vector<OtherBuckets> list{
+      {"logarithmic steps are rounded to the nearest, not down",
+       rows(exact, [released](double n) { return std::floor(released(n) + 0.5); })},
+      {"logarithmic steps are rounded up, not down",
+       rows(exact, [released](double n) { return std::ceil(released(n)); })},
+      {"logarithms are divided by that of one less than max_distance, not of max_distance",
+       rows(exact, rounded_down(steps(exact, furthest - 1, count - exact)))},
+      {"logarithms make one step less than the claim's",
+       rows(exact, rounded_down(steps(exact, furthest, count - exact - 1)))},
+  };
+  if (quarter >= 1)
+    list.push_back({"a quarter of a direction's buckets have one distance each, where the claim has half of them",
+                    rows(quarter, rounded_down(steps(quarter, furthest, count - quarter)))});
+  return list;
+}
+
 std::vector<OtherBuckets> other_buckets(const RelativeBias& claimed) {
   const std::int64_t span = directed_buckets(claimed);
   const std::int64_t exact = exact_distances(claimed);
@@ -78,6 +119,9 @@ std::vector<OtherBuckets> other_buckets(const RelativeBias& claimed) {
                       const bool is_beyond = std::abs(relative) > claimed.max_distance;
                       return own(claimed, relative) - (is_beyond ? 1 : 0);
                     }});
+    if (exact >= 1) {
+      for (OtherBuckets& other : other_logarithms_of_t5(claimed)) list.push_back(std::move(other));
+    }
     return list;
   }
   list.push_back({"keys behind the query end at row 1, where the claim has row 0",
@@ -91,7 +135,9 @@ std::vector<OtherBuckets> other_buckets(const RelativeBias& claimed) {
                     }});
     return list;
   }
-  for (OtherBuckets& other : other_logarithms(claimed)) list.push_back(std::move(other));
+  for (const BeyondMost beyond : {BeyondMost::formula, BeyondMost::last}) {
+    for (OtherBuckets& other : other_logarithms(claimed, beyond)) list.push_back(std::move(other));
+  }
   return list;
 }
 

@@ -22,6 +22,7 @@
 #include "properties/identify/rotations/positions_used.hpp"
 #include "properties/identify/rotations/rope_rules.hpp"
 #include "properties/identify/rotations/rotation_layout.hpp"
+#include "subjects/operations.hpp"
 
 namespace sextant::identify {
 namespace {

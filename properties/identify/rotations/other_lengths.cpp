@@ -54,8 +54,6 @@ void fix_lengths(Rope& rope, double length, double of_magnitude) {
   }
 }
 
-void fix_length(Rope& rope, double length) { fix_lengths(rope, length, length); }
-
 // The greatest position of the vectors whose numbers have the same quotient by `block`, + 1.
 double length_of_block(const VectorInCall& vector, std::int64_t block, std::int64_t vectors_of_token) {
   const std::int64_t number =
@@ -471,6 +469,8 @@ const Rope* rope_of(const Spec& spec) {
   if (const auto* axial = held<RopeNd>(spec)) return &axial->rope;
   return nullptr;
 }
+
+void fix_length(Rope& rope, double length) { fix_lengths(rope, length, length); }
 
 Spec with_rope(Spec spec, const std::function<void(Rope& rope)>& change) {
   if (auto* rope = held<Rope>(spec)) change(*rope);

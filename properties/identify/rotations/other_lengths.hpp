@@ -12,6 +12,9 @@ const Rope* rope_of(const Spec& spec);
 /// The spec with the rope changed that it turns by.
 Spec with_rope(Spec spec, const std::function<void(Rope& rope)>& change);
 
+/// Makes a rule that looks at a length what it is at this one, in calls of every length.
+void fix_length(Rope& rope, double length);
+
 /// xPos' centre of a call of this length.
 std::int64_t centre_at(HalfOfCall half, std::int64_t length);
 

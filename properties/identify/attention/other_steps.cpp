@@ -1,0 +1,238 @@
+#include "properties/identify/attention/other_steps.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "lib/numeric/index.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/identify/attention/other_padding.hpp"
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// Positions stand in lines, one for each axis and batch row.
+std::int64_t query_position(const AttentionCase& request, std::int64_t line, std::int64_t query) {
+  return request.query_positions[index(line * request.queries() + query)];
+}
+
+std::int64_t counted_on_from_first_key(const AttentionCase& request, std::int64_t line, std::int64_t query) {
+  return request.positions[index(line * request.tokens)] + query;
+}
+
+// Queries of a step have the positions that `of` tells of the request as it is given.
+auto with_query_positions(auto of) {
+  return [of](Spec&, AttentionCase& request) {
+    std::vector<std::int64_t> moved(request.query_positions.size());
+    for (std::int64_t i = 0; i < std::ssize(moved); ++i)
+      moved[index(i)] = of(request, i / request.queries(), i % request.queries());
+    request.query_positions = std::move(moved);
+  };
+}
+
+class OtherSteps {
+ public:
+  OtherSteps(const Attention& claimed, const AttentionCase& request, std::vector<OtherAttention>& list)
+      : claimed_(claimed), request_(request), queries_(request.queries()), list_(list) {}
+
+  // A step's queries see as many keys as the last tokens of a sequence do.
+  void add_masks() {
+    if (claimed_.causal) {
+      if (!is_padded())
+        list_.push_back(
+            with_ends("in a step the causal mask is aligned to the top left: its first query sees the first key alone",
+                      [](AttentionCase& request) { std::ranges::fill(request.ends, request.queries()); }));
+      list_.push_back(with_mask(
+          "in a step the causal mask is aligned to the top left: its first query sees the first key alone",
+          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->window.reset(); },
+          [](const ScoresOfQuery& of, std::int64_t key) { return key <= std::max(of.place.token, of.keys.first); }));
+      list_.push_back(with_ends("in a step a query does not see its own key", [](AttentionCase& request) {
+        for (std::int64_t& end : request.ends) --end;
+      }));
+      if (queries_ > 1)
+        add("in a step every query sees all keys: no causal mask is among its tokens",
+            [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; });
+    }
+    if (!request_.ends.empty() && claimed_.causal)
+      list_.push_back(with_mask(
+          "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
+          "each other",
+          [](Spec& spec, AttentionCase&) {
+            held<Attention>(spec)->causal = false;
+            held<Attention>(spec)->window.reset();
+          },
+          [window = claimed_.window](const ScoresOfQuery& of, std::int64_t key) {
+            const std::int64_t last = of.request.tokens - of.request.queries() + of.place.token;
+            return key <= last && (!window || last - key < *window);
+          }));
+    if (!request_.ends.empty())
+      add("in a step queries are taken to be the last tokens of the cache, not of their row",
+          [](Spec&, AttentionCase& request) { request.ends = {}; });
+    if (claimed_.cached_keys == CachedKeys::rotated)
+      add("keys that the cache keeps turned are turned again",
+          [](Spec& spec, AttentionCase&) { held<Attention>(spec)->cached_keys = CachedKeys::plain; });
+  }
+
+  // A step's queries are the last of the sequence.
+  void add_positions(const Spec& claim) {
+    if (!sees_positions(claimed_)) return;
+    const auto move = [this](std::string words, auto of) {
+      add(std::move(words), with_query_positions(of), DiagnosedStage::position);
+    };
+    move("in a step a query's index among the keys is taken for its position",
+         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+           return request.token_of(line % request.batch, query);
+         });
+    if (queries_ > 1) {
+      move(
+          "queries of a step stand further on by the queries that come after them: where the last does, of "
+          "consecutive ones",
+          [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+            return query_position(request, line, query) + request.queries() - 1 - query;
+          });
+      move("all queries of a step have the position of the last",
+           [](const AttentionCase& request, std::int64_t line, std::int64_t) {
+             return query_position(request, line, request.queries() - 1);
+           });
+    }
+    add_distances_of_steps();
+    add_own_keys(claim);
+    move("queries of a step are counted on from the first key's position", counted_on_from_first_key);
+    move("queries of a step are counted from the first key",
+         [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+           return request.positions[index(line * request.tokens + query)];
+         });
+    move("a query's place in a step is taken for its position",
+         [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
+    if (request_.batch > 1)
+      move("queries of a step have the first batch row's positions",
+           [](const AttentionCase& request, std::int64_t, std::int64_t query) {
+             return query_position(request, 0, query);
+           });
+  }
+
+ private:
+  using Change = std::function<void(Spec&, AttentionCase&)>;
+
+  void add(std::string words, Change change, DiagnosedStage stage = DiagnosedStage::other) {
+    list_.push_back({.words = std::move(words), .stage = stage, .change = std::move(change)});
+  }
+
+  bool is_padded() const { return !request_.starts.empty() || !request_.ends.empty(); }
+
+  // A step's own keys, which it turns itself, and those that a cache keeps.
+  void add_own_keys(const Spec& claim) {
+    const auto position = position_model(claim, claimed_);
+    if (!position || !position->turning()) return;
+    const auto moved = [this](std::string words, auto at) {
+      add(
+          std::move(words),
+          [at](Spec&, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+              const std::int64_t row = i / request.tokens % request.batch;
+              std::int64_t& one = request.positions[static_cast<std::size_t>(i)];
+              one = at(request, row, i % request.tokens, one);
+            }
+          },
+          DiagnosedStage::position);
+    };
+    const auto first_own = [](const AttentionCase& request, std::int64_t row) { return request.token_of(row, 0); };
+    moved("in a step its own keys are not turned by their positions",
+          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+            return key >= first_own(request, row) ? 0 : own;
+          });
+    moved("in a step its own keys are turned by positions that count from the first of them",
+          [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+            const std::int64_t first = first_own(request, row);
+            return key < first ? own : own - request.query_position(row, 0);
+          });
+    if (queries_ > 1) {
+      moved("of a step's own keys the last alone is turned by its position",
+            [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
+                                          std::int64_t own) {
+              const std::int64_t first = first_own(request, row);
+              return key >= first && key < first + count - 1 ? 0 : own;
+            });
+      moved("of a step's own keys the first alone is turned by its position",
+            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+              return key > first_own(request, row) ? 0 : own;
+            });
+    }
+    moved("in a step keys are turned by their indices, not by their positions",
+          [](const AttentionCase&, std::int64_t, std::int64_t key, std::int64_t) { return key; });
+    if (claimed_.cached_keys == CachedKeys::plain)
+      moved("in a step cached keys are not turned by their positions, and its own are",
+            [first_own](const AttentionCase& request, std::int64_t row, std::int64_t key, std::int64_t own) {
+              return key < first_own(request, row) ? 0 : own;
+            });
+    if (!request_.ends.empty() && claimed_.cached_keys == CachedKeys::rotated)
+      moved(
+          "a step's own keys are taken to be the cache's last, not their row's: those before are not turned, as if "
+          "they came from the cache",
+          [first_own, count = queries_](const AttentionCase& request, std::int64_t row, std::int64_t key,
+                                        std::int64_t own) {
+            return key >= first_own(request, row) && key < request.tokens - count ? 0 : own;
+          });
+  }
+
+  // Of queries that come before some keys then.
+  void add_distances_of_steps() {
+    if (carried<Alibi>(claimed_) == nullptr) return;
+    add("distances of a step count from the first key, either way", with_query_positions(counted_on_from_first_key),
+        DiagnosedStage::position);
+    const auto either_way = [](ScoreBiasOracle& own, const BiasPlace& place, const Tensor* weight) {
+      return own.quickly({std::max(place.query, place.key), std::min(place.query, place.key), place.head}, weight);
+    };
+    list_.back().bias = either_way;
+    const auto by_index = [&](std::string words, auto of_query) {
+      add(
+          std::move(words),
+          [move_queries = with_query_positions(of_query)](Spec& spec, AttentionCase& request) {
+            for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
+              request.positions[index(i)] = i % request.tokens;
+            move_queries(spec, request);
+          },
+          DiagnosedStage::position);
+      list_.back().bias = either_way;
+    };
+    by_index("in a step distances are those of indices, either way, its first query's being 0 as the first key's is",
+             [](const AttentionCase&, std::int64_t, std::int64_t query) { return query; });
+    by_index("in a step distances are those of indices among the keys, not of positions",
+             [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+               return request.token_of(line % request.batch, query);
+             });
+  }
+
+  const Attention& claimed_;
+  const AttentionCase& request_;
+  std::int64_t queries_;
+  std::vector<OtherAttention>& list_;
+};
+
+}  // namespace
+
+OtherAttention with_mask(std::string words, std::function<void(Spec& spec, AttentionCase& request)> shows,
+                         std::function<bool(const ScoresOfQuery& of, std::int64_t key)> sees) {
+  OtherAttention masked{.words = std::move(words), .weights = ScoresToWeights::of_scores};
+  masked.change = std::move(shows);
+  masked.scores = [sees = std::move(sees)](const ScoresOfQuery& of) {
+    const double none = std::ranges::max(of.scores) - 1000;
+    for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
+      if (!sees(of, key)) of.scores[static_cast<std::size_t>(key - of.keys.first)] = none;
+    }
+  };
+  return masked;
+}
+
+void add_masks_of_steps(const Attention& claimed, const AttentionCase& request, std::vector<OtherAttention>& list) {
+  OtherSteps(claimed, request, list).add_masks();
+}
+
+void add_other_steps(const Spec& claim, const AttentionCase& request, std::vector<OtherAttention>& list) {
+  OtherSteps(*held<Attention>(claim), request, list).add_positions(claim);
+}
+
+}  // namespace sextant::identify
