@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -137,11 +138,31 @@ std::optional<double> AskedCase::off_of(const OtherAttention& other,
                                         const std::vector<AttentionPlaceOfHead>& places) const {
   bool all = true;
   double off = 0;
+  std::size_t judged = 0;
   each(other, places, [&](const RightRow& right, const std::vector<double>& got) {
     off += right.off(got);
+    ++judged;
     return all = right.is_met_by(got);
   });
-  return all ? std::optional(off) : std::nullopt;
+  if (!all) return std::nullopt;
+  return judged < places.size() && has_claimed_where_none_is_seen(other, places) ? std::nullopt : std::optional(off);
+}
+
+bool AskedCase::has_claimed_where_none_is_seen(const OtherAttention& other,
+                                               const std::vector<AttentionPlaceOfHead>& places) const {
+  Spec spec = claim_;
+  AttentionCase request = request_;
+  if (other.change) other.change(spec, request);
+  std::vector<AttentionPlaceOfHead> unseeing;
+  std::ranges::copy_if(places, std::back_inserter(unseeing), [&](const AttentionPlaceOfHead& at) {
+    return request.seen_by(*held<Attention>(spec), at.batch, at.token).count() == 0;
+  });
+  bool has_claimed = false;
+  each({}, unseeing, [&](const RightRow& right, const std::vector<double>& got) {
+    has_claimed = right.is_met_by(got);
+    return !has_claimed;
+  });
+  return has_claimed;
 }
 
 double AskedCase::off_of_claim(const std::vector<AttentionPlaceOfHead>& places) const {

@@ -54,6 +54,10 @@ class AskedCase {
   std::optional<double> often_greatest() const;
 
  private:
+  /// Whether a query that sees no key by another attention has what the claim has there, which it could not know.
+  bool has_claimed_where_none_is_seen(const OtherAttention& other,
+                                      const std::vector<AttentionPlaceOfHead>& places) const;
+
   using Take = std::function<bool(const RightRow& right, const std::vector<double>& got)>;
   /// Which rows are taken: all, or those that the least bound there is does not show to be right, at half the cost.
   enum class Rows { all, doubtful };

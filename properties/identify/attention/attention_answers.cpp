@@ -203,7 +203,12 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     others.erase(others.begin() + (other - others.data()));
     other = explaining(asked, others, asked.places());
   }
-  if (other == nullptr && of_short_calls) other = &*of_short_calls;
+  if (other == nullptr && of_short_calls) {
+    const AskedCase longer(session, claim, *case_of(claim, AskedAs::lengthy), most_heads_of_long);
+    if (AttentionAnswers of_longer = held_against(session, longer, claim, AskedAs::lengthy, &asked); of_longer.fault)
+      return of_longer;
+    other = &*of_short_calls;
+  }
   if (other != nullptr) {
     const std::string condition = Conditions(session, claim, *other).of(call, asked.request(), usual);
     told.fault.emplace(condition.empty() ? other->words : words_of_change(claim, asked.request(), *other) + condition,

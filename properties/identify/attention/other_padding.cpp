@@ -73,7 +73,7 @@ class OtherPadding {
     const auto least = [](const std::vector<std::int64_t>& list) { return std::ranges::min(list); };
     const auto most = [](const std::vector<std::int64_t>& list) { return std::ranges::max(list); };
     const auto last = [](const std::vector<std::int64_t>& list) { return list.back(); };
-    if (request_.batch > 2) add_rows_edges();
+    add_rows_edges();
     if (!request_.ends.empty()) {
       all("every batch row ends where the shortest does, before its padding on the right", least, &AttentionCase::ends);
       all("every batch row ends where the longest does, before its padding on the right", most, &AttentionCase::ends);
@@ -112,6 +112,8 @@ class OtherPadding {
   // Rows that are read in whole blocks.
   void add_blocks_of_padding() {
     for (const std::int64_t block : {2, 4, 8, 16, 32, 64}) {
+      // A block of all keys is no block.
+      if (block >= request_.tokens) break;
       if (!request_.ends.empty())
         add_ends(fmt::format("padding on the right is seen up to the next multiple of {} keys", block),
                  [block](AttentionCase& request) {
