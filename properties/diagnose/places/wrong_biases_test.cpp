@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "properties/diagnose/diagnose.hpp"
@@ -150,15 +150,21 @@ TEST(WrongBiases, OfSomeCallsSayOfWhich) {
   };
   EXPECT_EQ(said_of(t5, last_keys),
             "queries that are fewer than keys are taken for the keys' last, whatever their positions");
-  const auto indices = [](Tensors& inputs) {
-    for (const char* name : {"query_positions", "key_positions"}) {
-      std::vector<std::int64_t> places = integers(inputs, name);
-      std::iota(places.begin(), places.end(), 0);
-      set(inputs, name, places);
-    }
-  };
-  EXPECT_EQ(said_of(R"({"encoding":"alibi","num_heads":12})", indices),
-            "distances are those of indices in the call, not of positions");
+  // ALiBi's distances of indices, whatever the positions.
+  const FunctionSubject by_index("indices", [](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) {
+      constexpr std::int64_t heads = 8;
+      const std::int64_t queries = inputs.at("query_positions").elements();
+      const std::int64_t keys = inputs.at("key_positions").elements();
+      Tensor bias = Tensor::zeros(Dtype::float32, {heads, queries, keys});
+      for (std::int64_t i = 0; i < bias.elements(); ++i)
+        bias.set(i, -std::exp2(-1 - i / (queries * keys)) * static_cast<double>(i / keys % queries - i % keys));
+      return Tensors{{"bias", std::move(bias)}};
+    };
+  });
+  const auto diagnosis = diagnose(by_index, parse_spec(R"({"encoding":"alibi","num_heads":8})"));
+  ASSERT_TRUE(diagnosis);
+  EXPECT_EQ(words_of(*diagnosis), "distances are those of indices in the call, not of positions");
 }
 
 }  // namespace

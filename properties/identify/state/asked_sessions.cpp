@@ -31,6 +31,9 @@ class Sessions {
 
   void begin() { list_.emplace_back(); }
 
+  // Of the session that was begun last.
+  std::int64_t calls() const { return std::ssize(list_.back()); }
+
   // The call that was added, for changes; null where the claim has no such call.
   SessionCall* add(const Asked& wanted) {
     Question question{.position = placed(wanted.first),
@@ -130,18 +133,36 @@ void add_alike_at_ends(Sessions& sessions) {
   sessions.add_exchanged(rows, 1, 3, 5);
   sessions.add_exchanged(rows, 0, 3, 5);
   sessions.add_exchanged(rows, 0, 0, 1);
+  // With others between them, and one that has the last of them and the greatest alone.
+  sessions.begin();
+  const Asked elsewhere{.first = 40, .tokens = tokens, .spacing = 2};
+  sessions.add(row);
+  sessions.add(elsewhere);
+  sessions.add_exchanged(row, 0, 3, 4);
+  sessions.add(elsewhere);
+  sessions.add_exchanged(row, 0, 1, 2);
+  sessions.add({.first = 13, .tokens = tokens, .spacing = 1});
+  sessions.add_exchanged(row, 0, 4, 5);
+  sessions.begin();
+  sessions.add(rows);
+  sessions.add_exchanged(rows, 1, 3, 5);
+  sessions.add({.first = 40, .tokens = tokens, .rows = 2, .spacing = 2});
+  sessions.add_exchanged(rows, 1, 0, 1);
+  sessions.add_exchanged(rows, 1, 2, 3);
   // The first axis alone stays, then the others.
   sessions.begin();
   sessions.add(row);
-  for (const bool is_first_kept : {true, false}) {
+  for (const std::int64_t kept_axis : {0, 1, 0, 0}) {
     SessionCall* made = sessions.add(row);
     if (made == nullptr || made->axes() < 2) continue;
     std::vector<std::int64_t>& positions = made->call.positions;
     const auto split = positions.begin() + tokens;
-    if (is_first_kept) {
-      std::reverse(split + 1, positions.end() - 1);
+    // Further from call to call.
+    const std::int64_t by = sessions.calls();
+    if (kept_axis == 0) {
+      std::rotate(split + 1, split + 1 + by, positions.end() - 1);
     } else {
-      std::reverse(positions.begin() + 1, split - 1);
+      std::rotate(positions.begin() + 1, positions.begin() + 1 + by, split - 1);
     }
   }
 }
@@ -226,6 +247,19 @@ void add_lengths(Sessions& sessions, std::int64_t limit, std::int64_t end) {
   until(limit / 2, 6);
 }
 
+// The length at which frequencies change, and a position beyond it.
+struct LengthLimit {
+  std::int64_t length;
+  std::int64_t beyond;
+};
+std::optional<LengthLimit> limit_of_lengths(const EncodingModel& model) {
+  const Rope* rope = rope_of(model.spec());
+  const auto limit = rope == nullptr ? std::nullopt : length_limit(rope->rope_scaling);
+  constexpr std::int64_t fewest = 16;
+  if (!limit || *limit < fewest || 2 * *limit > model.range().last) return std::nullopt;
+  return LengthLimit{*limit, std::min(3 * *limit, model.range().last) - 8};
+}
+
 }  // namespace
 
 std::int64_t SessionCall::greatest() const { return std::ranges::max(call.positions); }
@@ -237,10 +271,7 @@ std::vector<std::vector<SessionCall>> sessions_of_calls(const EncodingModel& mod
   add_steps(sessions);
   add_batches(sessions);
   add_weights(sessions);
-  const Rope* rope = rope_of(model.spec());
-  const auto limit = rope == nullptr ? std::nullopt : length_limit(rope->rope_scaling);
-  constexpr std::int64_t fewest = 16;
-  if (limit && *limit >= fewest && 2 * *limit <= model.range().last) add_lengths(sessions, *limit, model.range().last);
+  if (const auto limit = limit_of_lengths(model)) add_lengths(sessions, limit->length, model.range().last);
   return std::move(sessions).made();
 }
 
@@ -252,11 +283,17 @@ std::vector<SessionCall> calls_of_two_orders(const EncodingModel& model) {
                            {.first = 8, .tokens = 1},
                            {.first = 30, .tokens = 1},
                            {.first = 3, .tokens = 8},
-                           {.first = 40, .tokens = 8, .spacing = 2},
-                           row})
+                           {.first = 40, .tokens = 8, .spacing = 2}})
     sessions.add(one);
+  if (SessionCall* made = axes_of(model.spec().encoding) > 1 ? sessions.add(row) : nullptr; made != nullptr)
+    std::reverse(made->call.positions.begin() + made->tokens + 1, made->call.positions.end() - 1);
+  sessions.add(row);
   sessions.add_exchanged(row, 0, 3, 4);
-  for (const Asked& one : {Asked{.first = 3, .tokens = 1}, {.first = 20, .tokens = 5, .rows = 2}}) sessions.add(one);
+  const Asked rows{.first = 20, .tokens = 5, .rows = 2};
+  sessions.add({.first = 3, .tokens = 1});
+  sessions.add(rows);
+  sessions.add_exchanged(rows, 1, 1, 2);
+  if (const auto limit = limit_of_lengths(model)) sessions.add({.first = limit->beyond, .tokens = 4});
   auto made = std::move(sessions).made();
   return made.empty() ? std::vector<SessionCall>() : std::move(made.front());
 }
