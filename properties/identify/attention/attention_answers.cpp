@@ -193,11 +193,11 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
   }
   if (call == AskedAs::scaled || call == AskedAs::scaled_step) add_seen_scale(session, claim, others);
   const OtherAttention* other = explaining(asked, others, asked.places());
-  // What a longer call refutes is told of short ones where nothing else explains both.
+  // What another call refutes is told of short ones where nothing else explains both.
   std::optional<OtherAttention> of_short_calls;
   while (other != nullptr) {
     const Conditions conditions(session, claim, *other);
-    const bool is_of_short_calls = call == AskedAs::usual && conditions.is_refuted_by_long_call();
+    const bool is_of_short_calls = call == AskedAs::usual && conditions.is_refuted_by_other_calls();
     if (!is_of_short_calls && !conditions.is_refuted(call)) break;
     if (is_of_short_calls && !of_short_calls) of_short_calls = *other;
     others.erase(others.begin() + (other - others.data()));

@@ -75,9 +75,11 @@ bool Conditions::is_refuted(AskedAs call) const {
   }
 }
 
-bool Conditions::is_refuted_by_long_call() const {
-  return !other_.words.starts_with("of ") &&
-         shown(case_of(claim_, AskedAs::lengthy), most_heads_of_long) == Shows::neither;
+bool Conditions::is_refuted_by_other_calls() const {
+  if (other_.words.starts_with("of ")) return false;
+  if (shown(case_of(claim_, AskedAs::lengthy), most_heads_of_long) == Shows::neither) return true;
+  // Usual scores may be below what a cap cuts off.
+  return other_.says == OtherAttention::Says::claim && shown(case_of(claim_, AskedAs::sharp)) == Shows::neither;
 }
 
 std::string Conditions::of(AskedAs call, const AttentionCase& request, const AskedCase* usual) const {

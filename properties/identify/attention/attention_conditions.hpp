@@ -26,8 +26,9 @@ class Conditions {
   /// Whether what it says of batch rows is not so of more rows, whose positions, ends and vectors all differ.
   bool is_refuted(AskedAs call) const;
 
-  /// Whether it is not so of a long call, which is not as claimed either. Of words of one length alone: false.
-  bool is_refuted_by_long_call() const;
+  /// Whether it is not so of a long call, which is not as claimed either, nor, another claim, of large scores. Of words
+  /// of one length alone: false.
+  bool is_refuted_by_other_calls() const;
 
   /// The end of the sentence on a call, empty where other calls show the same. @param usual  the usual call, of another
   /// one; null where there is none
