@@ -62,7 +62,7 @@ const std::vector<Named>& named() {
       {"rope-llama3-no-blend", "llama3's middle band is left unscaled"},
       {"sinusoidal-sign", "every sine has the other sign"},
       {"sinusoidal-one-frequency-wrong", "1 of 32 frequencies are not those asked for"},
-      {"rope-poor-reduction", "the formula is the claimed one, computed less exactly than float32-angle allows"},
+      {"rope-poor-reduction", "angles are reduced by a float32 2 pi, 6.28318548, not by 2 pi"},
       {"learned-shifted", "rows are read 2 further on: position p has row p + 2"},
       {"rope-swapped-outputs", "the two members of a pair change places"},
       {"rope-wrong-stack", "what is multiplied by the sine is the member itself, not its partner"},

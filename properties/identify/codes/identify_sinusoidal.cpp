@@ -14,6 +14,7 @@
 #include "properties/identify/codes/channel_formulas.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/claimed_frequencies.hpp"
+#include "properties/identify/rotations/float32_turns.hpp"
 #include "properties/identify/rotations/frequency_format.hpp"
 #include "properties/identify/rotations/positions_used.hpp"
 #include "properties/model/model.hpp"
@@ -346,7 +347,7 @@ class SinusoidalIdentifier {
     found_.of_bound = fitted.of_bound;
     if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
     const bool is_less_exact = !fitted.hold || fitted.spec.accuracy != claim_.accuracy;
-    if (is_less_exact && found_.faults.empty() && found_.arithmetic.empty()) tell_members();
+    if (is_less_exact && found_.faults.empty() && found_.arithmetic.empty() && !tell_members()) tell_reduction();
     if (!fitted.hold && found_.faults.empty() && found_.arithmetic.empty()) {
       found_.faults.push_back(misfit(fitted.where));
       if (best.table.angle_scale != table_.angle_scale && are_divided_by_tokens()) {
@@ -415,6 +416,11 @@ class SinusoidalIdentifier {
     if (words.empty()) return false;
     found_.faults.emplace_back(std::move(words), DiagnosedStage::table);
     return true;
+  }
+
+  void tell_reduction() {
+    if (std::string words = words_of_float32_turns(session_, *found_.spec); !words.empty())
+      found_.arithmetic.emplace_back(std::move(words), DiagnosedStage::angle);
   }
 
   bool check_positions() {

@@ -14,6 +14,7 @@
 #include "lib/numeric/dtype.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/claimed_frequencies.hpp"
+#include "properties/identify/rotations/float32_turns.hpp"
 #include "properties/identify/rotations/positions_used.hpp"
 #include "properties/identify/rotations/rope_rules.hpp"
 #include "properties/identify/rotations/rotation_faults.hpp"
@@ -688,7 +689,11 @@ class RopeIdentifier {
     }
     const auto words =
         reduced_angles(rows_.positions, rows, frequencies_of(named, rows_.positions.back() + 1), norm_.noise);
-    if (!words) return;
+    if (!words) {
+      std::string of_float32 = words_of_float32_turns(session_, *found_.spec);
+      if (!of_float32.empty()) found_.arithmetic = {Fault(std::move(of_float32), DiagnosedStage::angle)};
+      return;
+    }
     found_.faults.clear();
     found_.arithmetic = {Fault(*words, DiagnosedStage::angle)};
   }
