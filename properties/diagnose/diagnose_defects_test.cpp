@@ -226,6 +226,46 @@ TEST(DiagnosedDefect, RoundsOneStepOfA16BitClaim) {
             "cosines and sines are rounded to float16 before they are used, at positions beyond 2048 alone");
 }
 
+// Of a rope over two axes, the first pairs of which are the first one's.
+TEST(DiagnosedDefect, RoundsOneStepOfA16BitClaimOfTwoAxes) {
+  constexpr std::int64_t first = 12;
+  const auto subject_of = [](double (*of_sine)(double), double (*of_product)(double)) {
+    return FunctionSubject("one step", [=](const Spec&) -> FunctionSubject::Call {
+      return [=](std::string_view, const Tensors& inputs) -> Tensors {
+        const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+        const Tensor& x = inputs.at("x");
+        Tensor y = x;
+        const std::int64_t tokens = x.shape[0] * x.shape[1];
+        for (std::int64_t vector = 0; vector * width < x.elements(); ++vector) {
+          for (std::int64_t i = 0; i < half; ++i) {
+            const std::int64_t token = vector / x.shape[2] + (i < first ? 0 : tokens);
+            const double angle = static_cast<double>(positions[static_cast<std::size_t>(token)]) *
+                                 std::pow(10000.0, -static_cast<double>(i) / half);
+            const double s = of_sine(std::sin(angle));
+            const std::int64_t at = vector * width + i;
+            const double a = x.at(at);
+            const double b = x.at(at + half);
+            y.set(at, a * std::cos(angle) - of_product(b * s));
+            y.set(at + half, a * s + b * std::cos(angle));
+          }
+        }
+        return {{"y", y}};
+      };
+    });
+  };
+  const auto as_it_is = [](double value) { return value; };
+  const Spec claim = parse_spec(R"({"encoding":"rope_nd","head_dim":64,"sections":[12,20],"dtype":"float16"})");
+  const auto words = [&](const FunctionSubject& subject) {
+    const auto diagnosis = diagnose(subject, claim);
+    return diagnosis ? words_of(*diagnosis) : "nothing";
+  };
+  EXPECT_EQ(words(subject_of(as_it_is, as_it_is)), "nothing");
+  EXPECT_EQ(words(subject_of(float16, as_it_is)),
+            "sines are rounded to float16 before they are used, and cosines are not");
+  EXPECT_EQ(words(subject_of(as_it_is, float16)),
+            "of a pair's products x1 sin is rounded to float16 before it is added, and the others are not");
+}
+
 // Of a claim that has a table of 16 bits, which rounding each product too is wider than.
 TEST(DiagnosedDefect, RoundsSomeProductsOfATable) {
   Arithmetic with;

@@ -80,6 +80,32 @@ std::string in_other_orders(Session& session, const EncodingModel& model, Judge&
   return {};
 }
 
+// Of rotations, batches of a few rows whose positions differ, some of as many rows as tokens or heads.
+std::string in_other_batches(Session& session, const EncodingModel& model, Judge& judge) {
+  if (operation_of(model.spec().encoding) != Operation::rotate) return {};
+  struct Extents {
+    std::int64_t batches;
+    std::int64_t tokens;
+    std::int64_t heads;
+  };
+  constexpr Extents asked[] = {{3, 1, 2}, {4, 1, 1}, {3, 2, 1}, {3, 3, 2}, {4, 4, 1}, {2, 4, 4}, {4, 3, 4}, {5, 2, 2}};
+  const gen::PositionRange range = model.range();
+  const std::int64_t span = std::min<std::int64_t>(range.last - range.first, 251);
+  for (const auto& [batches, tokens, heads] : asked) {
+    const Question question{.position = range.first, .tokens = tokens, .batch = batches, .heads = heads, .fill = 7};
+    if (!model.fits(question)) continue;
+    Call call = model.call_of(question);
+    for (std::size_t i = 0; i < call.positions.size(); ++i)
+      call.positions[i] = range.first + (static_cast<std::int64_t>(i) * 97 + 57) % span;
+    if (is_off(session, model, judge, call))
+      return fmt::format(
+          "in a call of {} rows, {} {} and {} {} whose positions lie in no order answers are farther off "
+          "than elsewhere",
+          batches, tokens, tokens == 1 ? "token" : "tokens", heads, heads == 1 ? "head" : "heads");
+  }
+  return {};
+}
+
 std::string text_of(const Question& question, Operation operation) {
   std::string text = fmt::format("in a call of {} {} from position {} on", question.tokens,
                                  question.tokens == 1 ? "token" : "tokens", question.position);
@@ -102,6 +128,7 @@ std::string answers_unlike(Session& session, const Spec& claim) {
     if (model->fits(question) && is_off(session, *model, *judge, model->call_of(question)))
       return text_of(question, operation_of(claim.encoding));
   }
+  if (std::string words = in_other_batches(session, *model, *judge); !words.empty()) return words;
   return in_other_orders(session, *model, *judge);
 }
 

@@ -226,6 +226,37 @@ std::string words_of_one_list(const Rope& claimed, const Rope& found) {
   return {};
 }
 
+// Where ntk's base is stretched by another power of the factor than n / (n - 2), which looks like no rule.
+std::string words_of_stretch(const Rope& claimed, const Rope& found) {
+  const auto* ntk = std::get_if<NtkScaling>(&claimed.rope_scaling);
+  if (ntk == nullptr || !std::holds_alternative<DefaultScaling>(found.rope_scaling) || !(ntk->factor > 1) ||
+      pairs(claimed) != pairs(found) || pairs(claimed) < 3)
+    return {};
+  const auto n = static_cast<double>(rotary_width(claimed));
+  const double power = std::log(found.rope_theta / claimed.rope_theta) / std::log(ntk->factor);
+  const auto is_near = [&](double other) { return std::fabs(power / other - 1) < 0x1p-12; };
+  if (is_near(1)) return "ntk's base is multiplied by the factor itself, where the claim has its power n / (n - 2)";
+  if (is_near(n / (n - 4)))
+    return "ntk's base is multiplied by the factor's power n / (n - 4), where the claim has n / (n - 2)";
+  return {};
+}
+
+// Where exponents run to 1, the last pair's, which looks like another base.
+std::string words_of_divisor(const Rope& claimed, const Rope& found) {
+  const auto count = static_cast<double>(pairs(claimed));
+  if (!std::holds_alternative<DefaultScaling>(claimed.rope_scaling) ||
+      !std::holds_alternative<DefaultScaling>(found.rope_scaling) || pairs(claimed) != pairs(found) || count < 3 ||
+      claimed.rope_theta == found.rope_theta)
+    return {};
+  if (std::fabs(std::log(found.rope_theta) * (count - 1) / (std::log(claimed.rope_theta) * count) - 1) > 0x1p-14)
+    return {};
+  return fmt::format(
+      "exponents are divided by the number of pairs less one: pair i has base^(-i / {:g}), where the claim has "
+      "base^(-i "
+      "/ {:g})",
+      count - 1, count);
+}
+
 std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& claimed, const Rope& found) {
   List list;
   if (pairs(found) == 0 && pairs(claimed) > 0) {
@@ -282,7 +313,13 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
     list.add(words, {}, DiagnosedStage::frequency);
     return list.made();
   }
-  if (by_head) {
+  if (const std::string words = words_of_stretch(claimed, found); !words.empty()) {
+    list.add(words, "D9", DiagnosedStage::frequency);
+    return list.made();
+  }
+  if (const std::string words = words_of_divisor(claimed, found); !words.empty()) {
+    list.add(words, "D4", DiagnosedStage::frequency);
+  } else if (by_head) {
     list.add("exponents are divided by head_dim, where the claim has rotary_dim", "D4", DiagnosedStage::frequency);
   } else if (!partners_by_head) {
     list.measured("base", claimed.rope_theta, found.rope_theta, "D1", DiagnosedStage::frequency);

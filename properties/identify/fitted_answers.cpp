@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/spec/position_grid.hpp"
 #include "properties/model/model.hpp"
 #include "reference/recipe_answer.hpp"
 
@@ -109,7 +110,8 @@ FittedAnswers fitted_answers(Session& session, const Spec& spec, std::optional<D
       worst = std::max(worst, judgement.deviation.of_bound);
       if (hold && !of_claim && judgement.within != reference::Certainty::yes)
         where = fmt::format("answers at positions from {} on are up to {:.3g} times as far from it as {} allows",
-                            asked.questions()[i].position, judgement.deviation.of_bound, name_of(tried.accuracy));
+                            position_grid_of(spec.encoding).text(asked.questions()[i].position),
+                            judgement.deviation.of_bound, name_of(tried.accuracy));
       hold = hold && judgement.within == reference::Certainty::yes;
     }
     if (!of_claim) of_claim = worst;

@@ -270,6 +270,16 @@ std::vector<TraitOfRow> traits_of_grids() {
          const auto sides = image_of(row);
          return sides && (*sides)[sides->size() - 2] > sides->back() && sides->back() > 1;
        }},
+      {{"whose first coordinates never fall", ""},
+       [](const AskedRow& row) {
+         return row.has_axes() && row.tokens() > 1 &&
+                std::ranges::is_sorted(row.places, {}, [](const Place& place) { return place.front(); });
+       }},
+      {{"whose last token has not one number for all coordinates", ""},
+       [](const AskedRow& row) {
+         const Place& last = row.places.back();
+         return row.has_axes() && std::ranges::count(last, last.front()) < std::ssize(last);
+       }},
       {{"in which the first cell comes again", ""},
        [](const AskedRow& row) { return row.has_axes() && row.first_again < std::ssize(row.places); }},
       {{"of an image that begins at the corner", ""},

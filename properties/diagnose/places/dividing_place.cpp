@@ -182,6 +182,16 @@ std::vector<PlaceFeature> features(double step) {
        of_border("rows that begin at position {} or later"),
        {},
        ""},
+      {[](const JudgedVector& v) { return v.row_least; },
+       {},
+       of_border("rows whose positions are all {} or more"),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.row_span; },
+       {},
+       of_border("rows whose least and greatest position are {} or more apart"),
+       {},
+       ""},
       {[](const JudgedVector& v) { return v.call_greatest; },
        {},
        of_border("calls whose greatest position is {} or more"),
@@ -228,7 +238,8 @@ std::string ordinal(std::int64_t number) {
 }
 
 bool are_many(const std::string& words) {
-  return words.starts_with("calls") || words.starts_with("cells") || words.starts_with("rows that");
+  return words.starts_with("calls") || words.starts_with("cells") || words.starts_with("rows that") ||
+         words.starts_with("rows whose");
 }
 
 // Places that hold all wrong vectors, the most special first.
@@ -268,6 +279,7 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
               : words + gap_text(vectors, least, feature.of, feature.each == "position" ? step_of_positions : 1),
           true, [number = least](std::int64_t other) { return other >= number; });
       if (is_of_position) bounded.back().first_position = least;
+      if (words.starts_with("calls of") && words.ends_with("more tokens")) bounded.back().fewest_tokens = least;
       // A coordinate of 0 hides what is wrong of it; other bounds of coordinates, and counts over all, say enough.
       const bool is_of_coordinate = words.starts_with("cells") && least > 1;
       if (!words.empty()) bounded.back().is_of_count = is_of_coordinate || words.ends_with("tokens and heads,");

@@ -22,6 +22,7 @@ struct WrongPlace {
   std::optional<std::int64_t> first_position = {};   ///< of those that hold all positions from there on
   std::optional<std::int64_t> last_position = {};    ///< of those that hold no position beyond, likewise
   std::optional<std::int64_t> positions_apart = {};  ///< of those that come again at these steps
+  std::optional<std::int64_t> fewest_tokens = {};    ///< of those that hold all calls of as many tokens and more
   std::optional<double> least_size = {};             ///< of those that begin or end at a size of vectors
   bool is_of_trait = false;                          ///< one of call_traits()
   bool is_of_last = false;                           ///< the last vector of a call, which comes after any count

@@ -19,8 +19,9 @@
 namespace sextant::identify {
 namespace {
 
-// How a call's positions lie: scattered over the first few hundred, or over the whole claim.
-enum class Spread { near, whole };
+// How a call's positions lie: scattered over the first few hundred, over as few from a third of the claim on, or over
+// the whole of it.
+enum class Spread { near, far, whole };
 
 constexpr std::int64_t ordinary_fill = 7;
 
@@ -42,7 +43,8 @@ constexpr AskedCall ordinary_calls[] = {{1, 1, 3, Spread::near},   {1, 1, 3, Spr
                                         {3, 7, 1, Spread::near},   {1, 8, 2, Spread::near},
                                         {2, 8, 1, Spread::whole},  {1, 9, 2, Spread::near},
                                         {1, 7, 2, Spread::whole},  {1, 67, 2, Spread::near},
-                                        {1, 96, 1, Spread::whole}, {1, 260, 1, Spread::near}};
+                                        {1, 96, 1, Spread::whole}, {1, 260, 1, Spread::near},
+                                        {1, 9, 2, Spread::far},    {2, 30, 1, Spread::far}};
 // From here on fills are of more than drawn vectors (question.hpp).
 constexpr std::int64_t special_fills = whole_numbers;
 // More are not judged of one call.
@@ -55,6 +57,8 @@ std::int64_t scattered(const gen::PositionRange& range, Spread spread, std::int6
   const std::int64_t span = range.last - range.first;
   const std::int64_t number = i + 5 * axis + 1;
   if (spread == Spread::near) return range.first + (number * 211 + 13) % std::min<std::int64_t>(span, 509);
+  if (spread == Spread::far)
+    return range.first + span / 3 + (number * 211 + 13) % std::min<std::int64_t>(span / 3 + 1, 61);
   // As many in each binade.
   const double part = std::fmod(static_cast<double>(number) * 0.618034, 1);
   const auto far = static_cast<std::int64_t>(std::exp(part * std::log(static_cast<double>(span))));
@@ -493,7 +497,13 @@ void VectorJudge::judge(const Call& call) {
   const std::vector<Traits> traits = traits_of(asked, are_whole);
   std::vector<std::int64_t> falls;
   std::vector<std::int64_t> grid_rows;
+  std::vector<std::int64_t> least_of_rows;
+  std::vector<std::int64_t> spans;
   for (std::int64_t batch = 0; batch < asked.batches; ++batch) {
+    const auto row = call.positions.begin() + batch * asked.tokens;
+    const auto [least, most] = std::minmax_element(row, row + asked.tokens);
+    least_of_rows.push_back(asked.axes == 1 ? *least : -1);
+    spans.push_back(asked.axes == 1 ? *most - *least : -1);
     falls.push_back(least_fall(asked, batch));
     grid_rows.push_back(rows_before_first_again(asked, batch));
   }
@@ -517,6 +527,8 @@ void VectorJudge::judge(const Call& call) {
     for (std::int64_t i = token; i < std::ssize(call.positions); i += tokens)
       one.position = std::max(one.position, call.positions[static_cast<std::size_t>(i)]);
     one.row_first = asked.axes == 1 ? asked.coordinate(0, one.batch, 0) : -1;
+    one.row_least = least_of_rows[static_cast<std::size_t>(one.batch)];
+    one.row_span = spans[static_cast<std::size_t>(one.batch)];
     one.call_greatest = greatest;
     one.traits = traits[static_cast<std::size_t>(token)];
     one.fall = falls[static_cast<std::size_t>(one.batch)];

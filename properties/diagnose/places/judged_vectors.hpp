@@ -48,6 +48,8 @@ struct JudgedVector {
   std::int64_t position = 0;                               ///< the greatest of its coordinates
   std::array<std::int64_t, 3> coordinates = {-1, -1, -1};  ///< on the first three axes, where there are several
   std::int64_t row_first = 0;                              ///< the position of its row's first token, on one axis
+  std::int64_t row_least = 0;                              ///< the least position of its row, likewise
+  std::int64_t row_span = 0;                               ///< from there to the greatest, likewise
   std::int64_t call_greatest = 0;                          ///< the greatest position of its call
   Traits traits = 0;                                       ///< what follows from how the call's positions lie
   std::int64_t fall = 0;                                   ///< least_fall() of its row

@@ -257,6 +257,43 @@ TEST(OtherCallsPositions, AreThoseOfOtherTokensOfTheRow) {
             "in calls of one token all rows of a batch have the greatest position of them");
 }
 
+// Whose positions a row has is asked of rows of which no two say the same.
+TEST(OtherCallsPositions, OfOtherRowsAreToldByThem) {
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   if (places.tokens == 1 && places.batches > 1) std::ranges::fill(places.all, places.at(0, 1, 0));
+                 }),
+                 plain),
+            "in calls of one token all rows of a batch have the second one's position");
+  const FunctionSubject transposed = at_other_positions([](const Places& places) {
+    if (places.batches != places.tokens) return;
+    for (std::int64_t batch = 0; batch < places.batches; ++batch) {
+      for (std::int64_t token = 0; token < batch; ++token)
+        std::swap(places.at(0, batch, token), places.at(0, token, batch));
+    }
+  });
+  EXPECT_EQ(said(transposed, plain), "in batches of as many rows as tokens positions are read as [tokens, batch]");
+  EXPECT_NE(sure_of(transposed, plain), Confidence::high);
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   if (places.batches < 3) return;
+                   for (std::int64_t token = 0; token < places.tokens; ++token)
+                     std::swap(places.at(0, 1, token), places.at(0, 2, token));
+                 }),
+                 plain),
+            "the second and the third of the rows of a batch exchange their positions");
+}
+
+TEST(OtherCallsPositions, OfOtherTokensAreToldByThem) {
+  EXPECT_EQ(said(at_other_positions([](const Places& places) {
+                   for (std::int64_t batch = 0; batch < places.batches; ++batch) {
+                     for (std::int64_t token = 0; token < places.tokens; ++token)
+                       places.at(0, batch, token) =
+                           places.at(0, batch, places.tokens - 1) - (places.tokens - 1 - token);
+                   }
+                 }),
+                 plain),
+            "positions are counted back one by one from the row's last token, which has its own");
+}
+
 // What is so of some batches or lengths is told with them.
 TEST(OtherCallsPositions, AreToldWithTheCallsThatHaveThem) {
   EXPECT_EQ(said(at_other_positions([](const Places& places) {
@@ -267,7 +304,7 @@ TEST(OtherCallsPositions, AreToldWithTheCallsThatHaveThem) {
                    }
                  }),
                  plain),
-            "in batches of an even number of rows the second half has the first half's positions");
+            "in batches of an even number of rows the second half of the rows has the first half's positions");
   EXPECT_EQ(said(at_other_positions([](const Places& places) {
                    if (places.batches > 1) return;
                    const std::int64_t first = places.at(0, 0, 0);

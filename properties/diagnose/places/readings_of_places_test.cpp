@@ -67,6 +67,12 @@ const std::vector<ToldAtPlace>& told_at_places() {
        "calls of two halves that each end at the position they begin with come back as zeros, and the rest is right"},
       {"sinusoidal-summed-positions", "accuracy:position=257,rows=4",
        "tokens have positions that are a running sum of ones in bfloat16, token by token, and the rest is right"},
+      {"sinusoidal-capacity-scaled", "accuracy:position=1,rows=17",
+       "calls of 17 and more tokens: positions are multiplied by 16 / n in a call of n tokens, as where they are "
+       "interpolated, and the rest is right"},
+      {"rope-shift-by-head-size", "accuracy:position=8192,tokens=1,batch=1,heads=1,fill=0",
+       "positions from 8192 on turn on from there by other frequencies, base^(-2i / 64), the exponents of the whole "
+       "head, where the claim has base^(-2i / 24), and the rest is right"},
       {"table-second-copy", "accuracy:position=77,tokens=1,batch=1,heads=1,fill=0", "position 77: "},
       {"rope-in-place", "accuracy:position=1,tokens=1,batch=1,heads=5,fill=1",
        "heads from 4 on: the second members of pairs have the values of the channels 8 places before, and the rest is "

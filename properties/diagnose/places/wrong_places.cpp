@@ -22,6 +22,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/diagnose/places/angles_there.hpp"
 #include "properties/diagnose/places/dividing_place.hpp"
 #include "properties/diagnose/places/judged_vectors.hpp"
 #include "properties/diagnose/places/other_weights.hpp"
@@ -357,7 +358,8 @@ std::string told_of(const Spec& claim, const std::optional<WrongPlace>& place, E
 }
 
 // What makes the vectors of a place wrong, where that explains all of them that were compared.
-std::optional<DiagnosedDifference> cause_there(const Spec& claim, const VectorJudge& judge, const WrongPlace& place) {
+std::optional<DiagnosedDifference> cause_there(const Subject& subject, const Spec& claim, const VectorJudge& judge,
+                                               const WrongPlace& place) {
   if (std::string words = words_of_fields_left_out(claim, judge, place); !words.empty())
     return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
   // Channels that are 0 may be those of another position by chance, as digits are.
@@ -366,6 +368,8 @@ std::optional<DiagnosedDifference> cause_there(const Spec& claim, const VectorJu
   if (are_zeros) return std::nullopt;
   if (std::string words = words_of_positions_beyond(claim, judge, place); !words.empty())
     return DiagnosedDifference{std::move(words), "I10", DiagnosedStage::position};
+  if (std::string words = words_of_angles_there(subject, claim, place); !words.empty())
+    return DiagnosedDifference{std::move(words), "", DiagnosedStage::position};
   if (const std::string words = words_of_weight_there(claim, judge.compared()); !words.empty())
     return DiagnosedDifference{fmt::format("{}: {}, and the rest is right", place.words, words), "",
                                DiagnosedStage::other};
@@ -388,7 +392,7 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
   if (extent != Extent::all) {
     place = confirmed_place(judge, [](const JudgedVector&) { return true; });
     if (place) {
-      if (auto cause = cause_there(claim, judge, *place)) return cause;
+      if (auto cause = cause_there(subject, claim, judge, *place)) return cause;
     }
     // Zeros, vectors as they came and multiples are told below.
     if (common_text(looked_into_of(judge.vectors()), &JudgedVector::whole, true).empty()) {

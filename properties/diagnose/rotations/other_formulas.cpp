@@ -118,6 +118,12 @@ class OtherFormulas {
         "llama3's ramp is inverted: fast pairs are scaled and slow ones are not, as where its two factors change "
         "places",
         [rule](double w, double claimed) { return w + w / rule.factor - claimed; });
+    // t of w' = (1 - t) w / s + t w, as the claim's frequency shows it.
+    add_frequencies("llama3's middle band has its wavelengths interpolated, where the claim interpolates frequencies",
+                    [s = rule.factor](double w, double claimed) {
+                      const double t = (claimed / w - 1 / s) / (1 - 1 / s);
+                      return w / ((1 - t) * s + t);
+                    });
     add_frequencies("wavelengths are taken without 2 pi: 1 over the frequency", [rule, l](double w, double) {
       const double wavelength = 1 / w;
       if (wavelength < l / rule.high_freq_factor) return w;
@@ -129,11 +135,39 @@ class OtherFormulas {
 
   // w t + (w / s)(1 - t) for t and 1 - t exchanged: what one has more than w / s the other has less than w.
   void add_yarn() {
-    const double s = std::get<YarnScaling>(rope_.rope_scaling).factor;
+    const YarnScaling& rule = std::get<YarnScaling>(rope_.rope_scaling);
+    const double s = rule.factor;
     add_frequencies("yarn's ramp is inverted: fast pairs are slowed, and slow ones are not",
                     [s](double w, double claimed) { return w + w / s - claimed; });
+    // Of borders that are whole pairs the same.
+    add_exchanged_betas(rule);
     add_frequencies("yarn's ramp is left out: every frequency is divided by the factor, as linear scaling does",
                     [s](double w, double) { return w / s; });
+  }
+
+  // A ramp that runs from the pair of beta_slow to that of beta_fast, down.
+  void add_exchanged_betas(const YarnScaling& rule) {
+    const auto n = static_cast<double>(rotary_width(rope_));
+    const auto pair_of = [&](double turns) {
+      const double wavelength =
+          static_cast<double>(rule.original_max_position_embeddings) / (turns * 2 * std::numbers::pi);
+      return n * std::log(wavelength) / (2 * std::log(rope_.rope_theta));
+    };
+    double low = pair_of(rule.beta_slow);
+    double high = pair_of(rule.beta_fast);
+    if (rule.truncate == Truncate::yes) {
+      low = std::floor(low);
+      high = std::ceil(high);
+    }
+    low = std::max(low, 0.0);
+    high = std::min(high, n - 1);
+    if (low == high) return;
+    add_frequencies("yarn's beta_fast and beta_slow change places",
+                    [=, base = rope_.rope_theta, s = rule.factor](double w, double) {
+                      const double pair = -std::log(w) / std::log(base) * n / 2;
+                      const double slowed = std::clamp((pair - low) / (high - low), 0.0, 1.0);
+                      return w / s * slowed + w * (1 - slowed);
+                    });
   }
 
   // Cosines and sines that are others than the claim's, in double, whose own errors are far below a bound of float32.

@@ -35,6 +35,7 @@ class OtherPositions {
     add_wrapped();
     add_counted();
     add_by_row();
+    add_between_ends();
     if (const auto* xpos = held<Xpos>(claim_)) add_centres(*xpos);
     return std::move(list_);
   }
@@ -101,40 +102,21 @@ class OtherPositions {
     const auto by_row = [&](std::string words, std::function<std::int64_t(const VectorInCall& vector)> position) {
       list_.push_back({std::move(words), DiagnosedStage::position,
                        [claim = claim_, position = std::move(position)](const VectorInCall& vector) {
-                         TakenVector taken = as_claimed(claim, vector);
-                         taken.place.front() = position(vector);
+                         const std::int64_t other = position(vector);
+                         TakenVector taken = as_claimed(other < 0 ? with_negative(claim) : claim, vector);
+                         taken.place.front() = other;
                          return std::optional(std::move(taken));
                        }});
     };
     const auto own = [](const VectorInCall& at) { return at.coordinate(0, at.batch, at.token); };
     by_row("positions beyond that of the row's last token are taken for it",
            [own](const VectorInCall& at) { return std::min(own(at), at.coordinate(0, at.batch, at.tokens - 1)); });
-    by_row("in batches of an even number of rows the second half has the first half's positions",
-           [own](const VectorInCall& at) {
-             const std::int64_t half = at.batches / 2;
-             return at.batches % 2 == 0 && at.batch >= half ? at.coordinate(0, at.batch - half, at.token) : own(at);
-           });
     by_row("in batches of one row positions are counted from its first, which is taken for 0",
            [own](const VectorInCall& at) { return at.batches == 1 ? own(at) - at.coordinate(0, 0, 0) : own(at); });
     by_row("in calls of one token of one row the position is taken for 0",
            [own](const VectorInCall& at) { return at.batches == 1 && at.tokens == 1 ? 0 : own(at); });
     by_row("positions below that of the row's first token are taken for it",
            [own](const VectorInCall& at) { return std::max(own(at), at.coordinate(0, at.batch, 0)); });
-    const auto of_batch = [](const VectorInCall& at, auto better) {
-      std::int64_t position = at.coordinate(0, 0, 0);
-      for (std::int64_t batch = 1; batch < at.batches; ++batch) position = better(position, at.coordinate(0, batch, 0));
-      return position;
-    };
-    by_row("in calls of one token all rows of a batch have the first one's position",
-           [=](const VectorInCall& at) { return at.tokens > 1 ? own(at) : at.coordinate(0, 0, 0); });
-    by_row("in calls of one token all rows of a batch have the last one's position",
-           [=](const VectorInCall& at) { return at.tokens > 1 ? own(at) : at.coordinate(0, at.batches - 1, 0); });
-    by_row("in calls of one token all rows of a batch have the greatest position of them", [=](const VectorInCall& at) {
-      return at.tokens > 1 ? own(at) : of_batch(at, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
-    });
-    by_row("in calls of one token all rows of a batch have the least position of them", [=](const VectorInCall& at) {
-      return at.tokens > 1 ? own(at) : of_batch(at, [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
-    });
     by_row("steps from token to token are taken for 1, 0 or -1: gaps between positions are closed",
            [](const VectorInCall& at) {
              std::int64_t position = at.coordinate(0, at.batch, 0);
@@ -143,30 +125,109 @@ class OtherPositions {
                    at.coordinate(0, at.batch, token) - at.coordinate(0, at.batch, token - 1), -1, 1);
              return position;
            });
-    const auto row_ending = [](const VectorInCall& at, auto is_better) {
-      std::int64_t row = 0;
-      for (std::int64_t batch = 1; batch < at.batches; ++batch) {
-        if (is_better(at.row_length(batch), at.row_length(row))) row = batch;
-      }
-      return row;
-    };
-    by_row("all rows of a batch have the positions of the one that ends first", [=](const VectorInCall& at) {
-      return at.coordinate(0, row_ending(at, [](std::int64_t a, std::int64_t b) { return a < b; }), at.token);
-    });
-    by_row("all rows of a batch have the positions of the one that ends last", [=](const VectorInCall& at) {
-      return at.coordinate(0, row_ending(at, [](std::int64_t a, std::int64_t b) { return a > b; }), at.token);
-    });
     by_row("all rows of a batch follow its first position one by one, in calls that do not begin at 0",
            [own](const VectorInCall& at) {
              const std::int64_t first = at.coordinate(0, 0, 0);
              return first == 0 ? own(at) : first + at.token;
            });
+    by_row("steps of more than 1 from token to token are taken for 1: gaps between positions are closed",
+           [](const VectorInCall& at) {
+             std::int64_t position = at.coordinate(0, at.batch, 0);
+             for (std::int64_t token = 1; token <= at.token; ++token)
+               position +=
+                   std::min<std::int64_t>(at.coordinate(0, at.batch, token) - at.coordinate(0, at.batch, token - 1), 1);
+             return position;
+           });
+    add_counted_where("rows in which a position comes twice", [](const VectorInCall& at) {
+      const std::vector<std::int64_t> sorted = sorted_row(at);
+      return std::ranges::adjacent_find(sorted) != sorted.end();
+    });
+    add_counted_where("rows whose positions ever fall", [](const VectorInCall& at) {
+      for (std::int64_t token = 1; token < at.tokens; ++token) {
+        if (at.coordinate(0, at.batch, token) < at.coordinate(0, at.batch, token - 1)) return true;
+      }
+      return false;
+    });
+    by_row("tokens behind a position 0 in their row are counted from it one by one, as in packed rows",
+           [own](const VectorInCall& at) {
+             for (std::int64_t token = at.token; token > 0; --token) {
+               if (at.coordinate(0, at.batch, token) == 0) return at.token - token;
+             }
+             return own(at);
+           });
+    by_row("positions go on in steps of the row's first two tokens: p0 + t (p1 - p0)", [](const VectorInCall& at) {
+      const std::int64_t first = at.coordinate(0, at.batch, 0);
+      return at.tokens == 1 ? first : first + at.token * (at.coordinate(0, at.batch, 1) - first);
+    });
+    by_row(
+        "positions are counted back one by one from the row's last token, which has its own",
+        [](const VectorInCall& at) { return at.coordinate(0, at.batch, at.tokens - 1) - (at.tokens - 1 - at.token); });
+    by_row("all rows of a batch are counted back one by one from the greatest position of their last tokens",
+           [](const VectorInCall& at) {
+             std::int64_t greatest = at.coordinate(0, 0, at.tokens - 1);
+             for (std::int64_t batch = 1; batch < at.batches; ++batch)
+               greatest = std::max(greatest, at.coordinate(0, batch, at.tokens - 1));
+             return greatest - (at.tokens - 1 - at.token);
+           });
+    by_row("positions are counted back one by one from the row's greatest, which its last token has",
+           [](const VectorInCall& at) { return at.row_length(at.batch) - (at.tokens - at.token); });
+    by_row("rows whose positions fall are turned the other way", [own](const VectorInCall& at) {
+      for (std::int64_t token = 1; token < at.tokens; ++token) {
+        if (at.coordinate(0, at.batch, token) >= at.coordinate(0, at.batch, token - 1)) return own(at);
+      }
+      return at.tokens > 1 ? -own(at) : own(at);
+    });
+    by_row("rows that end at a lower position than they begin with are turned the other way",
+           [own](const VectorInCall& at) {
+             const bool ends_lower = at.coordinate(0, at.batch, at.tokens - 1) < at.coordinate(0, at.batch, 0);
+             return ends_lower ? -own(at) : own(at);
+           });
+    by_row("rows that end at a lower position than they begin with are read backwards", [own](const VectorInCall& at) {
+      const bool ends_lower = at.coordinate(0, at.batch, at.tokens - 1) < at.coordinate(0, at.batch, 0);
+      return ends_lower ? at.coordinate(0, at.batch, at.tokens - 1 - at.token) : own(at);
+    });
     by_row("rows whose positions fall are read in rising order", [own](const VectorInCall& at) {
       for (std::int64_t token = 1; token < at.tokens; ++token) {
         if (at.coordinate(0, at.batch, token) > at.coordinate(0, at.batch, token - 1)) return own(at);
       }
       return at.coordinate(0, at.batch, at.tokens - 1 - at.token);
     });
+  }
+
+  // Of ends whose distance the steps divide; of others nothing is said.
+  void add_between_ends() {
+    list_.push_back({"positions run evenly from the row's first to its last, whatever those between",
+                     DiagnosedStage::position, [claim = claim_](const VectorInCall& at) -> std::optional<TakenVector> {
+                       TakenVector taken = as_claimed(claim, at);
+                       if (at.tokens == 1) return taken;
+                       const std::int64_t first = at.coordinate(0, at.batch, 0);
+                       const std::int64_t span = (at.coordinate(0, at.batch, at.tokens - 1) - first) * at.token;
+                       if (span % (at.tokens - 1) != 0) return std::nullopt;
+                       taken.place.front() = first + span / (at.tokens - 1);
+                       return taken;
+                     }});
+  }
+
+  static std::vector<std::int64_t> sorted_row(const VectorInCall& at) {
+    std::vector<std::int64_t> row;
+    for (std::int64_t token = 0; token < at.tokens; ++token) row.push_back(at.coordinate(0, at.batch, token));
+    std::ranges::sort(row);
+    return row;
+  }
+
+  // Rows of a kind whose tokens are counted one by one from the first or the least.
+  void add_counted_where(const std::string& rows, std::function<bool(const VectorInCall& at)> holds) {
+    enum class From { first, least };
+    for (const auto& [from, words] : {std::pair(From::first, "first"), std::pair(From::least, "least")})
+      list_.push_back({fmt::format("{} are counted one by one from their {} position", rows, words),
+                       DiagnosedStage::position, [claim = claim_, holds, from = from](const VectorInCall& at) {
+                         TakenVector taken = as_claimed(claim, at);
+                         if (!holds(at)) return std::optional(std::move(taken));
+                         const std::int64_t start =
+                             from == From::first ? at.coordinate(0, at.batch, 0) : sorted_row(at).front();
+                         taken.place.front() = start + at.token;
+                         return std::optional(std::move(taken));
+                       }});
   }
 
   void add_centres(const Xpos& xpos) {
@@ -198,6 +259,12 @@ class OtherPositions {
       const auto [least, most] = std::ranges::minmax(vector.call.positions);
       return (least + most) / 2;
     });
+    for (const HalfOfCall half : {HalfOfCall::floor, HalfOfCall::ceil})
+      centred(fmt::format("the centre is half of the sum of the call's least position and its length, rounded {}",
+                          half == HalfOfCall::floor ? "down" : "up"),
+              [half](const VectorInCall& vector) {
+                return centre_at(half, std::ranges::min(vector.call.positions) + vector.call_length());
+              });
     centred("the centre is added to positions, where the claim subtracts it", [claim = claim_](const VectorInCall& at) {
       return -std::get<std::int64_t>(held<Xpos>(as_claimed(claim, at).spec)->centre);
     });
@@ -452,8 +519,17 @@ std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
   add(2, 40, 20, near);
   add(40, 3, 12, near);
   // Norms go by a head alone, whatever the order of positions.
-  if (axes == 1 && near >= 128 && !is_of<QkNormRope>(claim))
+  if (axes == 1 && near >= 128 && !is_of<QkNormRope>(claim)) {
     calls.push_back({2, 2, {97, 83, 41, 23, 7, 101, 71, 53, 19, 5}});
+    // Ends whose distance the steps between divide.
+    calls.push_back({2, 1, {10, 3, 50, 1, 26, 40, 2, 9, 7, 20}});
+    // Positions that come twice, and steps back.
+    calls.push_back({2, 1, {5, 9, 5, 14, 31, 2, 3, 8, 40, 71}});
+    calls.push_back({2, 1, {11, 12, 13, 40, 41, 6, 6, 7, 30, 31}});
+    // Beside one that rises, and with a second document in a row.
+    calls.push_back({2, 1, {31, 37, 61, 113, 89, 43}});
+    calls.push_back({2, 1, {5, 9, 0, 14, 3, 0, 7, 12, 21, 4}});
+  }
   return calls;
 }
 

@@ -9,6 +9,7 @@
 #include "properties/diagnose/rotations/other_formulas.hpp"
 #include "properties/diagnose/rotations/other_norms.hpp"
 #include "properties/diagnose/rotations/other_positions.hpp"
+#include "properties/diagnose/rotations/other_rows.hpp"
 #include "properties/identify/rotations/other_grids.hpp"
 #include "properties/identify/rotations/other_lengths.hpp"
 #include "properties/identify/rotations/taken_vectors.hpp"
@@ -39,7 +40,7 @@ VectorReading own_reading(const Spec& claim) {
 std::vector<VectorReading> other_readings(const Spec& claim) {
   std::vector<VectorReading> list;
   if (rope_of(claim) == nullptr) return list;
-  for (auto* readings : {&other_lengths, &other_positions, &other_formulas, &other_grids, &other_norms})
+  for (auto* readings : {&other_lengths, &other_positions, &other_rows, &other_formulas, &other_grids, &other_norms})
     std::ranges::move((*readings)(claim), std::back_inserter(list));
   return list;
 }
@@ -48,7 +49,7 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   if (rope_of(claim) == nullptr || model_of(claim)->not_judged()) return std::nullopt;
   const auto session = subject.open(claim);
   AskedVectors asked(*session, claim);
-  for (auto* calls : {&calls_about_extents, &calls_about_lengths, &calls_about_grids}) {
+  for (auto* calls : {&calls_about_extents, &calls_about_rows, &calls_about_lengths, &calls_about_grids}) {
     for (const CallPlaces& places : (*calls)(claim)) asked.ask(places);
   }
   asked.ask(call_of_vectors_times(1024, claim));

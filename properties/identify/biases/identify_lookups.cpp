@@ -89,7 +89,14 @@ Way shifted(std::int64_t shift) {
 }
 
 // The first is the right one.
-std::vector<Way> known_ways(std::int64_t first, std::int64_t rows) {
+std::vector<Way> known_ways(const std::vector<std::int64_t>& positions, std::int64_t rows) {
+  const std::int64_t first = positions.front();
+  // As fairseq's make_positions counts tokens that are no padding.
+  const auto counted = [positions](std::int64_t position, std::int64_t place) {
+    const auto end = positions.begin() + place + 1;
+    return position == 0 ? std::ptrdiff_t{0}
+                         : std::count_if(positions.begin(), end, [](std::int64_t one) { return one != 0; });
+  };
   return {
       {"", [](std::int64_t position, std::int64_t) { return position; }},
       shifted(1),
@@ -99,6 +106,8 @@ std::vector<Way> known_ways(std::int64_t first, std::int64_t rows) {
       {"a token's place in the call is taken for its position", [](std::int64_t, std::int64_t place) { return place; }},
       {"positions are taken to be consecutive from the call's first",
        [first](std::int64_t, std::int64_t place) { return first + place; }},
+      {"rows are counted over a call's positions that are not 0, which has row 0",
+       [counted](std::int64_t position, std::int64_t place) { return std::int64_t{counted(position, place)}; }},
       {"rows are read from the table's end: position 0 has the last",
        [rows](std::int64_t position, std::int64_t) { return rows - 1 - position; }},
   };
@@ -180,7 +189,7 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
     }
     return told > 2;
   };
-  const std::vector<Way> ways = known_ways(positions.front(), rows_of_table);
+  const std::vector<Way> ways = known_ways(positions, rows_of_table);
   const auto way = std::ranges::find_if(ways, fits);
   if (way != ways.end() && !way->words.empty()) {
     blame(found, way->words);
@@ -201,7 +210,12 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
       found.confidence = Confidence::low;
       return judged(session, claim, std::move(found));
     }
-    blame(found, words_of_row(answer, static_cast<std::int64_t>(odd), positions, rows, weight));
+    const Tensor alone = encode(session, claim, std::vector{positions[odd]}, weight);
+    const bool is_right_alone =
+        row_of([&](std::int64_t column) { return alone.at(column); }, columns) == positions[odd];
+    blame(found, is_right_alone
+                     ? fmt::format("position {} has another row among others than in a call of its own", positions[odd])
+                     : words_of_row(answer, static_cast<std::int64_t>(odd), positions, rows, weight));
   }
   return judged(session, claim, std::move(found));
 }

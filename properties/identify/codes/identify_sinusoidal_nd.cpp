@@ -52,6 +52,7 @@ struct NdSeries {
   Range base;
   bool multiplies = false;                     // by the claim's scales
   bool lacks_turn = false;                     // coordinates run up to 1
+  std::optional<RoundNumber> turns = {};       // that coordinates run up to, where the claim has one
   std::optional<std::size_t> divides_by = {};  // the axis whose last position every axis is divided by
 };
 
@@ -274,6 +275,22 @@ class SinusoidalNdIdentifier {
       series.digits += 1;
       return true;
     }
+    // So many turns on every axis, where the claim has one.
+    if (table_.coordinates == Coordinates::normalized) {
+      Range times{0, HUGE_VAL};
+      for (std::size_t axis = 0; axis < units.size(); ++axis) {
+        const double one_turn = last_of(axis) / (2 * std::numbers::pi);
+        times = common(times, {one_turn / units[axis].high, one_turn / units[axis].low});
+      }
+      if (!times.is_empty() && times.low > 0) {
+        series.turns = roundest_in(times);
+        for (std::size_t axis = 0; axis < units.size(); ++axis)
+          series.table.scales.push_back(last_of(axis) / (2 * std::numbers::pi) / series.turns->value);
+        series.digits += series.turns->digits;
+        series.is_pinned = is_pinned(times, *series.turns);
+        return true;
+      }
+    }
     // A turn over the last position of one axis, whatever the axis.
     for (std::size_t of = 0; table_.coordinates == Coordinates::normalized && of < units.size(); ++of) {
       const double unit = last_of(of) / (2 * std::numbers::pi);
@@ -363,6 +380,10 @@ class SinusoidalNdIdentifier {
     rest.encoding = as_claimed;
     if (best.lacks_turn && to_json(rest) == to_json(claim_))
       found_.convention.emplace_back("normalized coordinates run up to 1, not to 2 pi", DiagnosedStage::position);
+    if (best.turns && to_json(rest) == to_json(claim_))
+      found_.convention.emplace_back(
+          fmt::format("normalized coordinates run up to {:.6g} of a turn, not to a whole one, 2 pi", best.turns->value),
+          DiagnosedStage::position);
     if (best.divides_by && to_json(rest) == to_json(claim_))
       found_.convention.emplace_back(
           fmt::format("all axes are divided by the last position of axis {}, not each by its own", *best.divides_by),

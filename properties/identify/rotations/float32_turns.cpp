@@ -17,9 +17,9 @@ namespace sextant::identify {
 namespace {
 
 // No powers of two, at which products are exact.
-constexpr std::int64_t unrounded_positions[] = {3,    7,    11,   23,    47,    57,    101,   251,   301,   511,   771,
-                                  1001, 1285, 1999, 2047,  3001,  4099,  5003,  7001,  8193,  9001,  11003,
-                                  15013, 20011, 25013, 33027, 40009, 50021, 66003, 70001, 90001, 100003};
+constexpr std::int64_t unrounded_positions[] = {
+    3,    7,    11,   23,   47,   57,    101,   251,   301,   511,   771,   1001,  1285,  1999,  2047,  3001,
+    4099, 5003, 7001, 8193, 9001, 11003, 15013, 20011, 25013, 33027, 40009, 50021, 66003, 70001, 90001, 100003};
 constexpr double full_turn = 2 * std::numbers::pi;
 
 float float32_product(float a, float b) {
@@ -38,7 +38,8 @@ double less_whole_parts(float angle) {
   const auto part = static_cast<float>(full_turn / parts);
   const float quotient = angle / part;
   const float whole = is_nearest ? std::nearbyint(quotient) : std::floor(quotient);
-  return is_fused ? static_cast<double>(std::fma(-whole, part, angle)) : static_cast<double>(angle - float32_product(whole, part));
+  return is_fused ? static_cast<double>(std::fma(-whole, part, angle))
+                  : static_cast<double>(angle - float32_product(whole, part));
 }
 
 double in_turns(float angle) {
@@ -54,10 +55,14 @@ std::vector<Float32Reduction> float32_reductions() {
   const std::string whole = by("2 pi", full_turn);
   const std::string half = by("pi", full_turn / 2);
   const std::string quarter = by("pi / 2", full_turn / 4);
-  return {{whole, less_whole_parts<1, false, false>},   {whole, less_whole_parts<1, false, true>},
-          {whole, less_whole_parts<1, true, false>},    {whole, less_whole_parts<1, true, true>},
-          {half, less_whole_parts<2, true, false>},     {half, less_whole_parts<2, true, true>},
-          {quarter, less_whole_parts<4, true, false>},  {quarter, less_whole_parts<4, true, true>},
+  return {{whole, less_whole_parts<1, false, false>},
+          {whole, less_whole_parts<1, false, true>},
+          {whole, less_whole_parts<1, true, false>},
+          {whole, less_whole_parts<1, true, true>},
+          {half, less_whole_parts<2, true, false>},
+          {half, less_whole_parts<2, true, true>},
+          {quarter, less_whole_parts<4, true, false>},
+          {quarter, less_whole_parts<4, true, true>},
           {"angles are counted in turns in float32, multiplied by 1 / (2 pi) as that format has it", in_turns}};
 }
 
@@ -102,7 +107,8 @@ std::string words_of_float32_turns(Session& session, const Spec& spec) {
   const std::vector<double> frequencies = encoded->frequencies(positions.back() + 1);
   if (rows.size() != positions.size() || rows.front().size() != frequencies.size()) return {};
   std::vector<double> places;
-  for (const std::int64_t position : positions) places.push_back(std::fabs(static_cast<double>(encoded->place(position))));
+  for (const std::int64_t position : positions)
+    places.push_back(std::fabs(static_cast<double>(encoded->place(position))));
   const double sense = encoded->place(positions.back()) < 0 ? -1 : 1;
   // A phase is off by three units of sine and cosine each, and what is left, below 8, by the rounding of float32.
   constexpr double noise = 6 * 0x1p-24 + 0x1p-22;

@@ -12,6 +12,7 @@
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/identify_rope.hpp"
 #include "properties/identify/rotations/rotation_layout.hpp"
+#include "properties/identify/rotations/rounded_products.hpp"
 #include "properties/identify/round_numbers.hpp"
 #include "reference/rope_scaling.hpp"
 #include "subjects/operations.hpp"
@@ -265,7 +266,9 @@ class QkNormRopeIdentifier {
           "the attention factor is multiplied in before heads are normalized, which takes it away again",
           DiagnosedStage::table);
     if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(words_of_weights());
+    const bool departs = fitted.hold && told_rounded_steps(session_, claim_, found_);
     found_.confidence = found_.faults.empty() ? rotation.confidence : Confidence::low;
+    if (departs && found_.confidence == Confidence::high) found_.confidence = Confidence::medium;
     // That of the rotation alone is of answers that were divided.
     if (found_.faults.empty() && found_.confidence == Confidence::low) found_.confidence = Confidence::medium;
   }

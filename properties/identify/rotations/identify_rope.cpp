@@ -266,11 +266,29 @@ class RopeIdentifier {
       }
       return false;
     };
-    if (turns_alone(positions.front())) return "a token is rotated in a call of its own, and in none of several";
+    if (turns_alone(positions.front())) {
+      if (!turns_several({5, 6, 7}) && !turns_several({3, 1, 8}))
+        return "a token is rotated in a call of its own, and in none of several";
+      return "positions of a call of several tokens are not used as they are given";
+    }
+    if (turns_several({1, 2, 3})) return "positions of a call of several tokens are not used as they are given";
     // Low positions alone were asked in calls of one row and head.
     if (turns_alone(last))
       return fmt::format("low positions are not rotated, and {} is", position_grid_of(claim_.encoding).text(last));
     return "channels turn in a call of several batch rows and heads, and in none of one row and one head";
+  }
+
+  // Whether any vector of a call of one row and head comes back otherwise than it came.
+  bool turns_several(const std::vector<std::int64_t>& positions) {
+    const std::int64_t width = rope_.head_dim;
+    if (std::ranges::max(positions) >= claim_.max_position) return false;
+    Tensor x = Tensor::zeros(claim_.dtype, {1, std::ssize(positions), 1, width});
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);
+    const Tensor turned = rotate(session_, claim_, x, positions);
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      if (turned.at(i) != x.at(i)) return true;
+    }
+    return false;
   }
 
   void measure() {
@@ -414,27 +432,36 @@ class RopeIdentifier {
       return;
     }
     const auto place = place_of_0(starts_at_, turns_, norm_.noise);
+    const auto tell_start = [&] {
+      found_.faults.push_back(vague(turns_several({0}) ? "position 0 is turned"
+                                                       : "position 0 is turned in a call of several tokens, and not in "
+                                                         "one of its own",
+                                    DiagnosedStage::position));
+    };
     if (!place) {
-      found_.faults.push_back(vague("position 0 is turned", DiagnosedStage::position));
+      tell_start();
     } else if (const std::string words = words_of_place_from_end(*place, is_backward); !words.empty()) {
       if (is_backward && layout_) layout_->rope.direction = rope_.direction;
       tell(words);
     } else if (const auto far = place_of_far_start(); far == *place) {
-      tell(fmt::format("positions are counted from the row's first, which is taken for {}", *place));
+      tell(fmt::format("positions are counted from the row's first, which is taken for {}", text_of(*place)));
     } else if (far != far_start() + *place) {
-      found_.faults.push_back(vague("position 0 is turned", DiagnosedStage::position));
+      tell_start();
     } else if (!is_backward || *place > 0) {
-      tell(*place == 1 || *place == -1
-               ? fmt::format("one position off: position 0 is turned as {}", *place)
-               : fmt::format("positions are {} off: position 0 is turned as {}", std::abs(*place), *place));
+      tell(text_of(std::abs(*place)) == "1"
+               ? fmt::format("one position off: position 0 is turned as {}", text_of(*place))
+               : fmt::format("positions are {} off: position 0 is turned as {}", text_of(std::abs(*place)),
+                             text_of(*place)));
     } else {
       // Turns of the other sign: phases are (n - p) times the claim's.
       if (layout_) layout_->rope.direction = rope_.direction;
       tell(-*place == rows_.positions.back()
                ? std::string("positions are counted from the call's last, which is taken for position 0")
-               : fmt::format("positions are counted backwards: position p is turned as {} - p", -*place));
+               : fmt::format("positions are counted backwards: position p is turned as {} - p", text_of(-*place)));
     }
   }
+
+  std::string text_of(std::int64_t count) const { return position_grid_of(claim_.encoding).text(count); }
 
   std::int64_t far_start() const { return std::min<std::int64_t>(1000, claim_.max_position - 1); }
 
@@ -579,7 +606,7 @@ class RopeIdentifier {
       if (auto words = stepped_angles(rows_.first, norm_.noise)) {
         found_.faults.emplace_back(std::move(*words), DiagnosedStage::angle);
       } else if (auto other = different_frequencies(turns_, rope_, rows_.positions.back() + 1);
-                 other && are_off_alike_elsewhere()) {
+                 other && are_off_alike_elsewhere() && turn_so_alone()) {
         found_.faults.emplace_back(std::move(*other), DiagnosedStage::frequency);
       }
       return;
@@ -611,6 +638,26 @@ class RopeIdentifier {
     tell_rounded_steps();
     const bool clear = best.is_pinned && rival > best.digits;
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
+  }
+
+  // Whether the frequencies are those of tokens in calls of their own too, in which no other token counts. Of a claim
+  // with a rule that looks at lengths nothing is asked.
+  bool turn_so_alone() {
+    if (length_limit(rope_.rope_scaling)) return true;
+    for (const std::int64_t position : {3, 11}) {
+      if (position >= claim_.max_position) continue;
+      const Rows alone = turned_rows(session_, claim_, rope_, structure_.pairs, {position}).first;
+      const auto row = in_order(alone, layout_->order).front();
+      for (std::size_t i = 0; i < turns_.size(); ++i) {
+        const double angle = sign_ * turns_[i].radians * static_cast<double>(position);
+        const double off =
+            4 * norm_.noise + std::fabs(angle) * 0x1p-10 + turns_[i].uncertainty * static_cast<double>(position);
+        if (off < 1 &&
+            std::fabs(std::remainder(std::atan2(row[i].sin, row[i].cos) - angle, 2 * std::numbers::pi)) > off)
+          return false;
+      }
+    }
+    return true;
   }
 
   // Of a claim with a rule that looks at lengths: whether the same frequencies are off as much in calls of other
@@ -709,19 +756,8 @@ class RopeIdentifier {
 
   // An evaluation that is not the claim's admits answers of which one step is rounded, or none at early positions.
   void tell_rounded_steps() {
-    const bool is_fitted = holds_ && found_.faults.empty() && found_.spec->evaluation != claim_.evaluation;
-    if (!is_fitted || errors_ == ValueErrors::absolute) return;
-    const RoundedProducts rounded = rounded_products(session_, *found_.spec);
-    if (rounded.are_of_evaluation) return;
-    // Truncated results look like such an evaluation's: identify.cpp tells them.
-    if (rounded_values(session_, *found_.spec).are_truncated) return;
-    found_.seen.push_back(rounded.words);
-    Spec otherwise = *found_.spec;
-    otherwise.evaluation = claim_.evaluation;
-    // Words in place of fields are of those alone.
-    const bool is_alone = to_json(otherwise) == to_json(claim_);
-    (is_alone ? found_.convention : found_.faults).emplace_back(rounded.words, rounded.stage);
-    departs_ = true;
+    if (!holds_ || errors_ == ValueErrors::absolute) return;
+    departs_ = told_rounded_steps(session_, claim_, found_) || departs_;
   }
 
   void settle(Confidence best) { found_.confidence = holds_ && found_.faults.empty() ? best : Confidence::low; }

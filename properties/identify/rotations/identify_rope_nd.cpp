@@ -23,6 +23,7 @@
 #include "properties/identify/rotations/rope_rules.hpp"
 #include "properties/identify/rotations/rotation_layout.hpp"
 #include "subjects/operations.hpp"
+#include "properties/identify/rotations/rounded_products.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -540,8 +541,9 @@ class RopeNdIdentifier {
     const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
+    const bool departs = fitted.hold && told_rounded_steps(session_, claim_, found_);
     found_.confidence = !known_positions || !fitted.hold || !found_.faults.empty() ? Confidence::low
-                        : best.is_pinned && rival > best.digits                    ? Confidence::high
+                        : best.is_pinned && rival > best.digits && !departs        ? Confidence::high
                                                                                    : Confidence::medium;
   }
 

@@ -193,6 +193,14 @@ class OtherGrids {
 
   // Crops that are counted from their own corner.
   void add_crops() {
+    add("positions of axes after the first are counted from the row's first token, which has its position of axis 0 "
+        "there",
+        [](RowPlaces& places, const VectorInCall&) {
+          for (std::size_t axis = 1; axis < places.size(); ++axis) {
+            const std::int64_t from = places[0].front() - places[axis].front();
+            for (std::int64_t& position : places[axis]) position += from;
+          }
+        });
     for (std::int64_t axis = -1; axis < axes_; ++axis) {
       const std::string whose = axis < 0 ? "each axis" : fmt::format("axis {}", axis);
       const auto is_of = [axis](std::size_t one) { return axis < 0 || static_cast<std::size_t>(axis) == one; };

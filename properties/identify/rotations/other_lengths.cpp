@@ -168,6 +168,11 @@ class OtherLengths {
         });
     add("each batch row takes its own length, where the claim has the longest one's",
         [=](const VectorInCall& vector) { return as_double(vector.row_length(vector.batch)); });
+    add("rows up to the original length take the longest one's length, and longer ones their own",
+        [=, trained = trained_](const VectorInCall& vector) {
+          const double own = as_double(vector.row_length(vector.batch));
+          return own > trained ? own : as_double(vector.call_length());
+        });
     add("all batch rows take the longest one's length, where the claim has each its own",
         [=](const VectorInCall& vector) { return as_double(vector.call_length()); });
     for (std::int64_t axis = 0; axis < axes_of(claim_.encoding) && axes_of(claim_.encoding) > 1; ++axis) {
@@ -232,6 +237,19 @@ class OtherLengths {
     });
     add("the call's least position is taken for its greatest, which says the length",
         [](const VectorInCall& vector) { return static_cast<double>(std::ranges::min(vector.call.positions) + 1); });
+    add("a row's least position is taken for its greatest, which says the length, and all rows have the longest one's",
+        longest([](const VectorInCall& vector, std::int64_t batch) {
+          std::int64_t least = vector.coordinate(0, batch, 0);
+          for (std::int64_t token = 1; token < vector.tokens; ++token)
+            least = std::min(least, vector.coordinate(0, batch, token));
+          return static_cast<double>(least + 1);
+        }));
+    add("the length is the sum of the rows' lengths", [](const VectorInCall& vector) {
+      double sum = 0;
+      for (std::int64_t batch = 0; batch < vector.batches; ++batch)
+        sum += static_cast<double>(vector.row_length(batch));
+      return sum;
+    });
     add("a row's least position is taken for its greatest, which says the length", [](const VectorInCall& vector) {
       std::int64_t least = vector.coordinate(0, vector.batch, 0);
       for (std::int64_t token = 1; token < vector.tokens; ++token)
@@ -541,6 +559,9 @@ std::vector<CallPlaces> calls_about_lengths(const Spec& claim) {
   add(2, 1, {0, 7, 3 * l, 2 * l, 5, l + 9});
   add(2, 1, joined({ends_low, ends_high}));
   add(2, 1, joined({ends_high, ends_low}));
+  // Of one row all tokens are beyond it, of the other some.
+  add(2, 1, {2 * l, 3 * l, l + 5, 3, 2 * l + 1, 7});
+  add(2, 1, {9, 2 * l + 3, 1, 2 * l + 5, 3 * l + 1, l + 7});
   // All tokens beyond it.
   add(2, 1, {2 * l, 3 * l, l + 5, l + 11, 2 * l + 7, 3 * l + 1, 2 * l + 3, l + 9});
   add(3, 1, joined({low, high, middle}));

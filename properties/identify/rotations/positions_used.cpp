@@ -68,6 +68,7 @@ double cut_to(int bits, double number) {
 }
 
 std::vector<Way> known_ways(double step) {
+  const std::string one = step == 1 ? "one" : fmt::format("{:g} of a", step);
   const auto given = [](const PlaceInCall& place) { return static_cast<double>(place.position); };
   const auto in_row = [](const PlaceInCall& place, std::int64_t row, std::int64_t token) {
     return static_cast<double>(place.positions[static_cast<std::size_t>(row * place.tokens + token)]);
@@ -85,8 +86,10 @@ std::vector<Way> known_ways(double step) {
        [=](const PlaceInCall& place) { return std::floor(given(place) * step) / step; }},
       {"positions are rounded to whole numbers",
        [=](const PlaceInCall& place) { return std::nearbyint(given(place) * step) / step; }},
-      {"one position off: position p is turned as p + 1", [=](const PlaceInCall& place) { return given(place) + 1; }},
-      {"one position off: position p is turned as p - 1", [=](const PlaceInCall& place) { return given(place) - 1; }},
+      {fmt::format("{} position off: position p is turned as p + {:g}", one, step),
+       [=](const PlaceInCall& place) { return given(place) + 1; }},
+      {fmt::format("{} position off: position p is turned as p - {:g}", one, step),
+       [=](const PlaceInCall& place) { return given(place) - 1; }},
       {"a token's place in the call is taken for its position",
        [=](const PlaceInCall& place) { return static_cast<double>(place.token); }},
       {"rotates over heads instead of tokens",
@@ -114,7 +117,8 @@ std::vector<Way> known_ways(double step) {
          return static_cast<double>(
              place.positions[static_cast<std::size_t>(place.token * place.batches + place.batch)]);
        }},
-      {"positions wrap at 65536", [=](const PlaceInCall& place) { return std::fmod(given(place), 65536); }},
+      {fmt::format("positions wrap at {:.12g}", 65536 * step),
+       [=](const PlaceInCall& place) { return std::fmod(given(place), 65536); }},
       {"only the first head is rotated", [=](const PlaceInCall& place) { return place.head == 0 ? given(place) : 0; }},
       {"nothing is rotated", [](const PlaceInCall&) { return 0.0; }},
       {"negative positions are not rotated", [=](const PlaceInCall& place) { return std::max(given(place), 0.0); }},
@@ -184,7 +188,7 @@ bool are_angles_of(Dtype dtype, const std::vector<Turned>& calls, const Expected
 
 // The greatest position from which on all others are turned alike, not at all, or from 0 on again: found among those
 // that were asked.
-std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& expected,
+std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& expected, double step,
                            const std::function<bool(std::int64_t)>& is_right) {
   std::int64_t right = 0;
   std::int64_t wrong = INT64_MAX;
@@ -204,12 +208,15 @@ std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& exp
     const std::int64_t middle = right + (wrong - right) / 2;
     (is_right(middle) ? right : wrong) = middle;
   }
-  const Way held{fmt::format("positions above {} are clamped to it", right),
+  const auto text = [step](std::int64_t position) {
+    return fmt::format("{:.12g}", static_cast<double>(position) * step);
+  };
+  const Way held{fmt::format("positions above {} are clamped to it", text(right)),
                  [right](const PlaceInCall& place) { return static_cast<double>(std::min(place.position, right)); }};
-  const Way left{fmt::format("positions above {} are not rotated", right), [right](const PlaceInCall& place) {
+  const Way left{fmt::format("positions above {} are not rotated", text(right)), [right](const PlaceInCall& place) {
                    return place.position > right ? 0.0 : static_cast<double>(place.position);
                  }};
-  const Way wrapped{fmt::format("positions wrap at {}", right + 1),
+  const Way wrapped{fmt::format("positions wrap at {}", text(right + 1)),
                     [right](const PlaceInCall& place) { return static_cast<double>(place.position % (right + 1)); }};
   for (const Way& way : {held, left, wrapped}) {
     if (explains(way, calls, expected)) return way;
@@ -370,8 +377,8 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   // the same last position, as some rules look at it.
   const std::int64_t longest = std::min<std::int64_t>(question.end - 1, 100003);
   std::vector<Turned> calls;
-  calls.push_back(turned(question, within({7, 23, 101, 251, 90, 9, 57, 181, 31, longest})));
-  calls.push_back(turned(question, within({257, 1001, 515, 1999, 300, 771, 2047, 1285, 777, longest})));
+  calls.push_back(turned(question, within({7, 23, 101, 251, 90, 12, 57, 181, 31, longest})));
+  calls.push_back(turned(question, within({257, 1001, 515, 1999, 300, 770, 2047, 1285, 777, longest})));
   calls.push_back(turned(question, within({4099, 9001, 5003, 20011, longest, 66003, 2049, 33027, 8193, 70001})));
   // With negative ones, some of each sign.
   if (question.first < 0) calls.push_back(turned(question, within({-1, 5, -7, 23, 57, -3, 31, -2, -15, longest})));
@@ -396,7 +403,10 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   // Calls of as many heads and tokens alone were asked, so that it may be so in some others alone.
   if (std::string words = words_of_odd_heads(calls, in_float32); !words.empty())
     return {false, std::move(words), {}, true};
-  if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words, {}};
+  if (const auto way = clamped(calls, in_float32, question.step, is_right)) {
+    if (!explains_other_extents(*way, question, in_float32, longest)) return {false, "", {}};
+    return {false, way->words, {}};
+  }
   // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
     if (explains(given, calls, {pairs, std::ldexp(3, -format_of(dtype).precision)}) &&

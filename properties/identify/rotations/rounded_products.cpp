@@ -13,6 +13,10 @@
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
+#include "lib/spec/of.hpp"
+#include "properties/identify/identification.hpp"
+#include "properties/identify/rotations/asked_turns.hpp"
+#include "properties/identify/rotations/rounded_values.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/ordinary_vectors.hpp"
 
@@ -49,12 +53,8 @@ using OfProducts = std::array<bool, 4>;
 
 class Steps {
  public:
-  Steps(Session& session, const Spec& spec, EncodedPairs& encoded)
-      : session_(session),
-        dtype_(spec.dtype),
-        range_(model_of(spec)->range()),
-        encoded_(encoded),
-        vectors_(ordinary_vectors(encoded.count(), spec.dtype)) {}
+  Steps(AskedTurns& turns, Dtype dtype)
+      : turns_(turns), dtype_(dtype), vectors_(ordinary_vectors(turns.count(), dtype)) {}
 
   // Of each product whether its cosine or sine is rounded, at some positions; nothing where answers do not say.
   std::optional<OfProducts> table(const std::vector<std::int64_t>& positions, int drawings) {
@@ -120,11 +120,11 @@ class Steps {
   // Positions from there on, as many as a block has.
   std::vector<std::int64_t> block_at(std::int64_t first) const {
     std::vector<std::int64_t> positions;
-    for (std::int64_t i = 0; i < block; ++i) positions.push_back(std::min(first + i, range_.last - 1));
+    for (std::int64_t i = 0; i < block; ++i) positions.push_back(std::min(first + i, range().last - 1));
     return positions;
   }
 
-  const gen::PositionRange& range() const { return range_; }
+  gen::PositionRange range() const { return turns_.range(); }
 
  private:
   double rounded(double value) const { return round_to(dtype_, value); }
@@ -148,22 +148,19 @@ class Steps {
 
   void each(const std::vector<std::int64_t>& positions, const std::vector<PairValues>& asked,
             const std::function<void(const PairValues& x, const PairValues& t, const PairValues& y)>& take) {
-    const auto rows = encoded_.ask_turned(session_, positions, asked);
-    if (!rows) return;
-    const auto truth = encoded_.truth(positions, positions.back() + 1);
-    for (std::size_t row = 0; row < rows->size(); ++row) {
+    const Rows rows = turns_.turned(positions, asked);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
       for (std::size_t pair = 0; pair < asked.size(); ++pair) {
-        const double radians = std::fabs(truth[row].angle[pair]);
-        if (radians > most_radians || radians < least_radians) continue;
-        take(asked[pair], {.sin = truth[row].sin[pair].high, .cos = truth[row].cos[pair].high}, (*rows)[row][pair]);
+        const double angle = turns_.angle(positions[row], static_cast<std::int64_t>(pair));
+        if (std::fabs(angle) > most_radians || std::fabs(angle) < least_radians) continue;
+        take(asked[pair], {.sin = turns_.factor() * std::sin(angle), .cos = turns_.factor() * std::cos(angle)},
+             rows[row][pair]);
       }
     }
   }
 
-  Session& session_;
+  AskedTurns& turns_;
   Dtype dtype_;
-  gen::PositionRange range_;
-  EncodedPairs& encoded_;
   std::vector<PairValues> vectors_;
 };
 
@@ -238,10 +235,11 @@ std::optional<Border> border_of(Steps& steps, const OfProducts& early) {
 
 RoundedProducts rounded_products(Session& session, const Spec& spec) {
   const RoundedProducts as_said{.are_of_evaluation = true, .words = {}};
-  const auto encoded = model_of(spec)->encoded_pairs();
   const bool is_of_products = spec.evaluation == Evaluation::dtype;
-  if (!encoded || !is_16_bit(spec.dtype) || !(is_of_products || spec.evaluation == Evaluation::table)) return as_said;
-  Steps steps(session, spec, *encoded);
+  if (!is_16_bit(spec.dtype) || !(is_of_products || spec.evaluation == Evaluation::table)) return as_said;
+  AskedTurns turns(session, spec);
+  if (!turns.is_known()) return as_said;
+  Steps steps(turns, spec.dtype);
   if (steps.range().first > 0 || steps.range().last < 4 * block) return as_said;
   const std::vector<std::int64_t> near = steps.block_at(1);
   const std::string_view format = name_of(spec.dtype);
@@ -253,7 +251,13 @@ RoundedProducts rounded_products(Session& session, const Spec& spec) {
       .stage = DiagnosedStage::rounding};
   if (!products) return guess;
   std::string words = of_table_words(*table, format);
-  const bool is_as_said = *table == all_four && *products == (is_of_products ? all_four : none);
+  const bool is_normed = is_of<QkNormRope>(spec);
+  const std::optional<bool> are_heads = turns.are_heads_rounded();
+  if (is_normed && !are_heads) return guess;
+  const bool is_as_said = *table == all_four && *products == (is_of_products ? all_four : none) &&
+                          (!is_normed || *are_heads == is_of_products);
+  // What is so of some heads or calls alone is not what the first head of these says.
+  if (!turns.are_alike()) return guess;
   const auto border = border_of(steps, *table);
   if (!border && is_as_said) return as_said;
   if (border) {
@@ -261,10 +265,28 @@ RoundedProducts rounded_products(Session& session, const Spec& spec) {
                 ? fmt::format("{}, at positions up to {} alone", words, border->last)
                 : fmt::format("{}, at positions beyond {} alone", of_table_words(border->beyond, format), border->last);
   }
+  if (is_normed && *are_heads)
+    words = fmt::format("normalized heads are rounded to {} before the weight multiplies them{}{}", format,
+                        words.empty() ? "" : "; ", words);
   const std::string of_products = of_products_words(*products, format);
   if (words.empty() && of_products.empty()) return guess;
   if (of_products.empty()) return {.words = words};
   return {.words = words + (words.empty() ? "" : "; ") + of_products, .stage = DiagnosedStage::rounding};
+}
+
+bool told_rounded_steps(Session& session, const Spec& claim, Identification& found) {
+  if (!found.spec || !found.faults.empty() || found.spec->evaluation == claim.evaluation) return false;
+  const RoundedProducts rounded = rounded_products(session, *found.spec);
+  if (rounded.are_of_evaluation) return false;
+  // Truncated results look like such an evaluation's: identify.cpp tells them.
+  if (rounded_values(session, *found.spec).are_truncated) return false;
+  found.seen.push_back(rounded.words);
+  Spec otherwise = *found.spec;
+  otherwise.evaluation = claim.evaluation;
+  // Words in place of fields are of those alone.
+  const bool is_alone = to_json(otherwise) == to_json(claim);
+  (is_alone ? found.convention : found.faults).emplace_back(rounded.words, rounded.stage);
+  return true;
 }
 
 }  // namespace sextant::identify

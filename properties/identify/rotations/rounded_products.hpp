@@ -3,6 +3,7 @@
 #include <string>
 
 #include "lib/spec/spec.hpp"
+#include "properties/identify/identification.hpp"
 #include "properties/verdict/diagnosis.hpp"
 #include "subjects/subject.hpp"
 
@@ -17,11 +18,15 @@ struct RoundedProducts {
   DiagnosedStage stage = DiagnosedStage::table;
 };
 
-/// Of a spec of rope that the answers meet, and whose evaluation rounds the table, or the result of each operation. A
-/// vector of one channel shows each cosine and each sine by itself, since its product has no rounding but the result's;
-/// one of two channels then shows which of the four products are rounded before they are added.
+/// Of a spec of AskedTurns that the answers meet, and whose evaluation rounds the table, or the result of each
+/// operation. A vector of one channel shows each cosine and each sine by itself, since its product has no rounding but
+/// the result's; one of two channels then shows which of the four products are rounded before they are added.
 ///
 /// @throws SubjectFailure, Interrupted.
 RoundedProducts rounded_products(Session& session, const Spec& spec);
+
+/// Adds those words to what was found, of which the answers meet a spec that differs from the claim in its evaluation;
+/// whether there are any. @throws likewise.
+bool told_rounded_steps(Session& session, const Spec& claim, Identification& found);
 
 }  // namespace sextant::identify
