@@ -194,8 +194,8 @@ std::string words_of_angles_there(const Subject& subject, const Spec& claim, con
   if (!is_of_position && !place.fewest_tokens) return {};
   AnglesThere angles(subject, claim);
   if (!angles.is_known()) return {};
-  std::string words = is_of_position ? angles.of_positions(*place.first_position)
-                                     : angles.of_calls(*place.fewest_tokens);
+  std::string words =
+      is_of_position ? angles.of_positions(*place.first_position) : angles.of_calls(*place.fewest_tokens);
   if (words.empty()) return {};
   return fmt::format("{}{} {}, and the rest is right", place.words, is_of_position ? "" : ":", words);
 }

@@ -102,7 +102,8 @@ constexpr std::array rows_taken{
     OtherRow{"all ", "have the positions of the one whose last token comes last",
              [](const VectorInCall& at) { return best_row(at, last_of(at), std::greater<>()); }},
     OtherRow{"all ", "have the positions of the one in the middle, b / 2 of b",
-             [](const VectorInCall& at) { return at.batches / 2; }, "have the position of the one in the middle, b / 2 of b"},
+             [](const VectorInCall& at) { return at.batches / 2; },
+             "have the position of the one in the middle, b / 2 of b"},
     OtherRow{"the last two of the ", "exchange their positions",
              [](const VectorInCall& at) {
                return at.batches > 1 && at.batch >= at.batches - 2 ? 2 * at.batches - 3 - at.batch : at.batch;
@@ -120,10 +121,9 @@ constexpr std::array rows_taken{
              [](const VectorInCall& at) {
                return at.batches > 2 && (at.batch == 1 || at.batch == 2) ? 3 - at.batch : at.batch;
              }},
-    OtherRow{"the last of the ", "has the positions of the row before",
-             [](const VectorInCall& at) {
-               return at.batch > 0 && at.batch == at.batches - 1 ? at.batch - 1 : at.batch;
-             }},
+    OtherRow{
+        "the last of the ", "has the positions of the row before",
+        [](const VectorInCall& at) { return at.batch > 0 && at.batch == at.batches - 1 ? at.batch - 1 : at.batch; }},
     OtherRow{"the second half of the ", "has the first half's positions",
              [](const VectorInCall& at) {
                const std::int64_t half = at.batches / 2;
@@ -151,10 +151,9 @@ std::vector<std::int64_t> place_at(const VectorInCall& at, std::int64_t batch, s
 
 // Layouts that are guessed by extents which are equal.
 void add_guessed(const Spec& claim, std::vector<VectorReading>& list) {
-  list.push_back(placed(claim, "in batches of as many rows as tokens positions are read as [tokens, batch]",
-                        [](const VectorInCall& at) {
-                          return at.batches == at.tokens ? place_at(at, at.token, at.batch) : at.place();
-                        }));
+  list.push_back(placed(
+      claim, "in batches of as many rows as tokens positions are read as [tokens, batch]",
+      [](const VectorInCall& at) { return at.batches == at.tokens ? place_at(at, at.token, at.batch) : at.place(); }));
   if (axes_of(claim.encoding) > 1)
     list.push_back(placed(claim, "in batches of as many rows as axes positions are read as [batch, axes, tokens]",
                           [](const VectorInCall& at) {
@@ -164,14 +163,12 @@ void add_guessed(const Spec& claim, std::vector<VectorReading>& list) {
                               place.push_back(at.coordinate(at.batch, axis, at.token));
                             return place;
                           }));
-  list.push_back(placed(claim, "in calls of as many heads as tokens heads are turned in the tokens' place",
-                        [](const VectorInCall& at) {
-                          return at.heads == at.tokens ? place_at(at, at.batch, at.head) : at.place();
-                        }));
-  list.push_back(placed(claim, "in calls of as many heads as batch rows heads are turned in the rows' place",
-                        [](const VectorInCall& at) {
-                          return at.heads == at.batches ? place_at(at, at.head, at.token) : at.place();
-                        }));
+  list.push_back(placed(
+      claim, "in calls of as many heads as tokens heads are turned in the tokens' place",
+      [](const VectorInCall& at) { return at.heads == at.tokens ? place_at(at, at.batch, at.head) : at.place(); }));
+  list.push_back(placed(
+      claim, "in calls of as many heads as batch rows heads are turned in the rows' place",
+      [](const VectorInCall& at) { return at.heads == at.batches ? place_at(at, at.head, at.token) : at.place(); }));
 }
 
 }  // namespace
@@ -183,12 +180,11 @@ std::vector<VectorReading> other_rows(const Spec& claim) {
   for (const ExtentsOfCalls& kind : kinds_of_calls) {
     for (const OtherRow& row : rows_taken) {
       const bool is_of_one = kind.is_of_one_token && !row.of_one_token.empty();
-      list.push_back(placed(claim,
-                            fmt::format("{}{}{} {}", kind.words, row.before, kind.rows,
-                                        is_of_one ? row.of_one_token : row.words),
-                            [&kind, &row](const VectorInCall& at) {
-                              return kind.holds(at) ? place_at(at, row.of(at), at.token) : at.place();
-                            }));
+      list.push_back(placed(
+          claim, fmt::format("{}{}{} {}", kind.words, row.before, kind.rows, is_of_one ? row.of_one_token : row.words),
+          [&kind, &row](const VectorInCall& at) {
+            return kind.holds(at) ? place_at(at, row.of(at), at.token) : at.place();
+          }));
     }
   }
   return list;

@@ -11,8 +11,7 @@
 
 namespace sextant::identify {
 
-AskedTurns::AskedTurns(Session& session, const Spec& spec)
-    : session_(session), spec_(spec), model_(model_of(spec)) {
+AskedTurns::AskedTurns(Session& session, const Spec& spec) : session_(session), spec_(spec), model_(model_of(spec)) {
   const auto* nd = held<RopeNd>(spec_);
   const auto* normed = held<QkNormRope>(spec_);
   const bool is_other = held<Rope>(spec_) == nullptr && nd == nullptr && normed == nullptr;
@@ -42,7 +41,8 @@ Rows AskedTurns::turned(const std::vector<std::int64_t>& positions, const std::v
   Rows rows = asked(positions, vectors);
   const Rows alone = asked({positions.front()}, vectors);
   for (std::size_t i = 0; i < rows.front().size(); ++i) {
-    are_alike_ = are_alike_ && rows.front()[i].sin == alone.front()[i].sin && rows.front()[i].cos == alone.front()[i].cos;
+    are_alike_ =
+        are_alike_ && rows.front()[i].sin == alone.front()[i].sin && rows.front()[i].cos == alone.front()[i].cos;
   }
   return rows;
 }

@@ -247,7 +247,9 @@ RoundedProducts rounded_products(Session& session, const Spec& spec) {
   const auto table = steps.table(near, drawings);
   const auto products = table ? steps.products(near, *table) : std::nullopt;
   const RoundedProducts guess{
-      .words = fmt::format("values are rounded to {} somewhere in the table or the products", format),
+      .words = fmt::format("{} rounded to {} somewhere{}",
+                           is_of<QkNormRope>(spec) ? "normalized heads, the table or the products are" : "values are",
+                           format, is_of<QkNormRope>(spec) ? "" : " in the table or the products"),
       .stage = DiagnosedStage::rounding};
   if (!products) return guess;
   std::string words = of_table_words(*table, format);
