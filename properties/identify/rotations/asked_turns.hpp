@@ -35,8 +35,8 @@ class AskedTurns {
   }
   double factor() const { return factor_; }
 
-  /// Of qk_norm_rope, whether normalized heads are rounded to the dtype before the weight multiplies them, as position 0
-  /// shows, which turns nothing; nothing of others, or where answers do not say.
+  /// Of qk_norm_rope, whether normalized heads are rounded to the dtype before the weight multiplies them, as position
+  /// 0 shows, which turns nothing; nothing of others, or where answers do not say.
   std::optional<bool> are_heads_rounded();
 
  private:
