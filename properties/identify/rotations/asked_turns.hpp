@@ -22,8 +22,8 @@ class AskedTurns {
   std::int64_t count() const { return static_cast<std::int64_t>(radians_.size()); }
   gen::PositionRange range() const { return model_->range(); }
 
-  /// The vectors (cos, sin) of pairs turned, at each position; each pair to (cos, sin) likewise. @throws SubjectFailure,
-  /// Interrupted.
+  /// The vectors (cos, sin) of pairs turned, at each position; each pair to (cos, sin) likewise.
+  /// @throws SubjectFailure, Interrupted.
   Rows turned(const std::vector<std::int64_t>& positions, const std::vector<PairValues>& vectors);
 
   /// Whether every head had the same answer in all calls so far, and a call of one token that of one of several.
