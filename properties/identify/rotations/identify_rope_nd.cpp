@@ -22,8 +22,8 @@
 #include "properties/identify/rotations/positions_used.hpp"
 #include "properties/identify/rotations/rope_rules.hpp"
 #include "properties/identify/rotations/rotation_layout.hpp"
-#include "subjects/operations.hpp"
 #include "properties/identify/rotations/rounded_products.hpp"
+#include "subjects/operations.hpp"
 
 namespace sextant::identify {
 namespace {
