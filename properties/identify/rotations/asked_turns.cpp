@@ -39,6 +39,9 @@ AskedTurns::AskedTurns(Session& session, const Spec& spec) : session_(session), 
 
 Rows AskedTurns::turned(const std::vector<std::int64_t>& positions, const std::vector<PairValues>& vectors) {
   Rows rows = asked(positions, vectors);
+  // Six questions are asked of a place: of one call in five, each of them is asked alone at some place.
+  constexpr int calls_for_one_alone = 5;
+  if (calls_++ % calls_for_one_alone != 0) return rows;
   const Rows alone = asked({positions.front()}, vectors);
   for (std::size_t i = 0; i < rows.front().size(); ++i) {
     are_alike_ =

@@ -26,7 +26,8 @@ class AskedTurns {
   /// @throws SubjectFailure, Interrupted.
   Rows turned(const std::vector<std::int64_t>& positions, const std::vector<PairValues>& vectors);
 
-  /// Whether every head had the same answer in all calls so far, and a call of one token that of one of several.
+  /// Whether every head had the same answer in all calls so far, and calls of one token those of several: one in five
+  /// calls is asked of its first token alone too.
   bool are_alike() const { return are_alike_; }
 
   /// The angle of a pair at a position, with its sign, and what cosine and sine are multiplied by.
@@ -51,6 +52,7 @@ class AskedTurns {
   double sense_ = 1;
   bool is_known_ = true;
   bool are_alike_ = true;
+  int calls_ = 0;
 };
 
 }  // namespace sextant::identify
