@@ -140,6 +140,8 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
       return {made, probe, reads_its_spec(*subject, probe, made)};
     } catch (const SubjectFailure& failure) {
       if (is_only) throw;
+      // What is mended in the file has nothing to do with the claim.
+      if (failure.kind() != FailureKind::unsupported && !failure.trace().fix.empty()) throw;
       if (failure.kind() != FailureKind::unsupported)
         throw SubjectFailure(failure.kind(),
                              fmt::format("{}; asked without --spec, as {}: if it serves another claim, name that",

@@ -159,7 +159,7 @@ std::string changed_cause(const Report& older, const Report& newer, const Terms&
   if (!older.diagnosis || (!newer.diagnosis && !terms.is_still_wrong)) return "";
   const std::string before = words_of(*older.diagnosis);
   const std::string after = newer.diagnosis ? words_of(*newer.diagnosis) : "not known";
-  return before == after ? "" : fmt::format("the cause is another: was: {}; is: {}", before, after);
+  return before == after ? "" : fmt::format("the cause has changed: it was: {}; it is: {}", before, after);
 }
 
 // The spec without what may be strengthened.

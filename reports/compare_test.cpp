@@ -31,8 +31,8 @@ TEST(Compare, NotesAnotherCause) {
   ASSERT_TRUE(other.diagnosis);
   other.diagnosis->differences = {{"base 500000 measured, 10000 claimed", ""}};
   EXPECT_EQ(notes_of(sample(), other),
-            std::vector<std::string>{"the cause is another: was: " + words_of(*sample().diagnosis) +
-                                     "; is: base 500000 measured, 10000 claimed"});
+            std::vector<std::string>{"the cause has changed: it was: " + words_of(*sample().diagnosis) +
+                                     "; it is: base 500000 measured, 10000 claimed"});
   EXPECT_TRUE(notes_of(other, other).empty());
   // A baseline keeps the words alone.
   EXPECT_TRUE(notes_of(read_baseline(write_baseline(other)), other).empty());
@@ -41,7 +41,7 @@ TEST(Compare, NotesAnotherCause) {
   untold.diagnosis.reset();
   for (Report* report : {&other, &untold}) report->results[1].id = "accuracy";
   ASSERT_EQ(notes_of(other, untold).size(), 1U);
-  EXPECT_TRUE(notes_of(other, untold)[0].ends_with("; is: not known"));
+  EXPECT_TRUE(notes_of(other, untold)[0].ends_with("; it is: not known"));
   EXPECT_TRUE(notes_of(untold, other).empty());
 }
 

@@ -69,6 +69,20 @@ TEST(Preflight, StopsASubjectWhoseAxesAreExchanged) {
   EXPECT_NE(flight.failure->trace.fix.find("layout=bhnd"), std::string::npos) << flight.failure->trace.fix;
 }
 
+// Keys of other heads are another call, whatever is read.
+TEST(UnreadFields, OfAttentionAreToldByCallsOfTheSameInputs) {
+  const Spec attention =
+      parse_spec(R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true})");
+  const FunctionSubject fixed("fixed", [attention](const Spec&) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> session = builtin_subject()->open(attention);
+    return [session](std::string_view operation, const Tensors& inputs) { return session->call(operation, inputs); };
+  });
+  const FieldsRead none = fields_read_by(fixed, attention, {});
+  ASSERT_TRUE(none.fields);
+  EXPECT_TRUE(none.fields->empty());
+  EXPECT_FALSE(fields_read_by(*builtin_subject(), attention, {}).fields);
+}
+
 TEST(UnreadFields, AreThoseThatChangeNoBit) {
   const FieldsRead none = fields_read_by(rotating(as_claimed, pass), claim(), {});
   ASSERT_TRUE(none.fields);

@@ -39,6 +39,14 @@ bool same_bits(const std::vector<Tensor>& one, const std::vector<Tensor>& other)
   });
 }
 
+// Of some fields the inputs show what they say: whoever looks at those alone answers otherwise, and reads no spec.
+bool shows_in_inputs(const Call& one, const Call& other) {
+  const auto alike = [](const std::optional<Tensor>& a, const std::optional<Tensor>& b) {
+    return a.has_value() == b.has_value() && (!a || same_bits({*a}, {*b}));
+  };
+  return !same_bits(one.vectors, other.vectors) || !alike(one.weight, other.weight) || !alike(one.sinks, other.sinks);
+}
+
 // Whether the subject answers a variant as it answers the claim. Of a variant of another width that is a result of the
 // claim's, which the protocol refuses.
 bool is_ignored(const Subject& subject, const Variant& variant, const std::vector<Tensor>& own,
@@ -69,12 +77,18 @@ FieldsRead fields_read_by(const Subject& subject, const Spec& spec, const Descri
   try {
     const std::vector<Tensor> own = answers_of(subject, spec, questions);
     for (const Variant& variant : variants) {
+      const auto other = model_of(variant.spec);
+      const bool shows = std::ranges::any_of(questions, [&](const Question& question) {
+        return shows_in_inputs(model->call_of(question), other->call_of(question));
+      });
+      if (shows) continue;
       changed.insert(variant.field);
       if (!is_ignored(subject, variant, own, questions)) return {};
     }
   } catch (const SubjectFailure&) {
     return {};  // it refuses the variant, or the claim itself, of which the properties tell
   }
+  if (changed.empty()) return {};
   return {std::vector<std::string>{},
           fmt::format("the subject serves this claim alone: no bit of its answers depends on {}",
                       fmt::join(changed, ", "))};

@@ -509,7 +509,7 @@ def _trace_of(error, operation=None, spec=None):
 def _fix_of(error, operation, spec, is_in_subject):
     """What most likely mends it, or ""."""
     if isinstance(error, ModuleNotFoundError):
-        return f"install {error.name} for {sys.executable}, or name by --python the interpreter that has it"
+        return f"install {error.name} for {sys.executable}, name by --python the interpreter that has it, or put the folder of {error.name}.py, if it is a file of yours, into PYTHONPATH"
     if isinstance(error, SyntaxError):
         place = f"line {error.lineno}" + (f", column {error.offset}" if error.offset else "")
         return f"mend {place}: {(error.text or '').strip()}".rstrip(": ")

@@ -17,6 +17,9 @@
 namespace sextant::identify {
 namespace {
 
+// Whether a session of its own refuses what one that answered other calls does.
+enum class Refused { by_itself, after_other_calls };
+
 // A number of a question that what is refused may go by.
 struct CallExtent {
   std::string_view what;
@@ -27,7 +30,8 @@ struct CallExtent {
 class Refusals {
  public:
   Refusals(const Subject& subject, const Spec& claim)
-      : claim_(claim),
+      : subject_(subject),
+        claim_(claim),
         model_(model_of(claim)),
         session_(subject.open(claim)),
         smallest_{.position = gen::simplest_position(model_->range()), .fill = 1} {}
@@ -44,24 +48,32 @@ class Refusals {
     for (const CallExtent& extent : extents) {
       const auto border = border_of(extent);
       if (!border) continue;
+      Question least = smallest_;
+      least.*extent.number = *border;
+      // A cache that an earlier call left too short.
+      const Refused when = is_refused(*subject_.open(claim_), least) ? Refused::by_itself : Refused::after_other_calls;
       if (extent.number != &Question::position)
-        return told_of(fmt::format(fmt::runtime(extent.what), *border), DiagnosedStage::other);
+        return told_of(fmt::format(fmt::runtime(extent.what), *border), when, DiagnosedStage::other);
       const std::string first = position_grid_of(claim_.encoding).text(*border);
       const bool is_trained_end = *border == model_->trained_end();
       return told_of(fmt::format("positions from {}{} on", first, is_trained_end ? ", the first untrained one," : ""),
-                     DiagnosedStage::position);
+                     when, DiagnosedStage::position);
     }
     return std::nullopt;
   }
 
  private:
-  DiagnosedDifference told_of(const std::string& what, DiagnosedStage stage) const {
-    return {fmt::format("{} are refused: {}", what, said_), "", stage};
+  DiagnosedDifference told_of(const std::string& what, Refused when, DiagnosedStage stage) const {
+    if (when == Refused::by_itself) return {fmt::format("{} are refused: {}", what, said_), "", stage};
+    return {fmt::format("after other calls {} are refused, and before them answered: {}", what, said_), "P4",
+            DiagnosedStage::other};
   }
 
-  bool is_refused(const Question& question) {
+  bool is_refused(const Question& question) { return is_refused(*session_, question); }
+
+  bool is_refused(Session& session, const Question& question) {
     try {
-      model_->ask(*session_, model_->call_of(question));
+      model_->ask(session, model_->call_of(question));
       return false;
     } catch (const SubjectFailure& failure) {
       if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::unsupported) throw;
@@ -95,6 +107,7 @@ class Refusals {
     return refused;
   }
 
+  const Subject& subject_;
   Spec claim_;
   std::unique_ptr<EncodingModel> model_;
   std::unique_ptr<Session> session_;

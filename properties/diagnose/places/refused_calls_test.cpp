@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -48,6 +50,22 @@ TEST(RefusedCalls, AreToldByTheirExtents) {
             "calls of 33 and more heads are refused: no");
   EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[0] > 1; }), claim),
             "calls of 2 and more batch rows are refused: no");
+}
+
+// A table that the first call builds, which a longer one reads beyond.
+TEST(RefusedCalls, AreToldToComeAfterOtherCalls) {
+  const Spec claim = parse_spec(R"({"encoding":"rope","head_dim":16})");
+  const FunctionSubject subject("short", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right, rows = std::int64_t{0}](std::string_view operation, const Tensors& inputs) mutable {
+      const std::int64_t reached = std::ranges::max(inputs.at("positions").integers()) + 1;
+      if (rows > 0 && reached > rows) throw SubjectFailure(FailureKind::error, "out of bounds");
+      if (rows == 0) rows = reached;
+      return right->call(operation, inputs);
+    };
+  });
+  EXPECT_EQ(said(subject, claim),
+            "after other calls positions from 1 on are refused, and before them answered: out of bounds");
 }
 
 TEST(RefusedCalls, AreNotToldWhereNoBorderPartsThem) {
