@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/spec/operation.hpp"
+#include "lib/spec/position_grid.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/identify/rotations/other_lengths.hpp"
 #include "properties/model/model.hpp"
@@ -74,7 +75,7 @@ std::string in_other_orders(Session& session, const EncodingModel& model, Judge&
       if (position >= range.last || !model.admits(question)) continue;
       if (is_off(session, model, judge, model.accuracy_call(question)))
         return fmt::format("in a call from position {} on whose positions {} answers are farther off than elsewhere",
-                           position, one.words);
+                           position_grid_of(model.spec().encoding).text(position), one.words);
     }
   }
   return {};
@@ -106,10 +107,11 @@ std::string in_other_batches(Session& session, const EncodingModel& model, Judge
   return {};
 }
 
-std::string text_of(const Question& question, Operation operation) {
-  std::string text = fmt::format("in a call of {} {} from position {} on", question.tokens,
-                                 question.tokens == 1 ? "token" : "tokens", question.position);
-  if (operation == Operation::rotate && question.batch * question.heads > 1)
+std::string words_of_question(const Question& question, const Spec& claim) {
+  std::string text =
+      fmt::format("in a call of {} {} from position {} on", question.tokens, question.tokens == 1 ? "token" : "tokens",
+                  position_grid_of(claim.encoding).text(question.position));
+  if (operation_of(claim.encoding) == Operation::rotate && question.batch * question.heads > 1)
     text += fmt::format(", of {} rows and {} heads,", question.batch, question.heads);
   return text + " answers are farther off than elsewhere";
 }
@@ -126,7 +128,7 @@ std::string answers_unlike(Session& session, const Spec& claim) {
     std::ranges::move(questions_of_lengths(model->range(), *limit), std::back_inserter(questions));
   for (const Question& question : questions) {
     if (model->fits(question) && is_off(session, *model, *judge, model->call_of(question)))
-      return text_of(question, operation_of(claim.encoding));
+      return words_of_question(question, claim);
   }
   if (std::string words = in_other_batches(session, *model, *judge); !words.empty()) return words;
   return in_other_orders(session, *model, *judge);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lib/spec/position_grid.hpp"
@@ -48,13 +49,20 @@ void renumber(std::vector<std::int64_t>& positions, std::int64_t axes, const Ren
 
 }  // namespace
 
-AskedAnswers::AskedAnswers(Session& session, const Spec& claim) : axes_(axes_of(claim.encoding)) {
-  const auto model = model_of(claim);
-  questions_ = questions_of(*model);
+AskedAnswers::AskedAnswers(Session& session, const Spec& claim)
+    : axes_(axes_of(claim.encoding)), model_(model_of(claim)), questions_(questions_of(*model_)) {
   for (const Question& question : questions_) {
-    calls_.push_back(model->call_of(question));
-    answers_.push_back(model->ask(session, calls_.back()));
+    calls_.push_back(model_->call_of(question));
+    answers_.push_back(model_->ask(session, calls_.back()));
   }
+}
+
+void AskedAnswers::ask(Session& session, std::vector<std::int64_t> positions) {
+  const gen::PositionRange range = model_->range();
+  Call call = model_->call_of({.position = range.first, .fill = 7});
+  call.positions = std::move(positions);
+  answers_.push_back(model_->ask(session, call));
+  calls_.push_back(std::move(call));
 }
 
 std::optional<double> AskedAnswers::meet(const Spec& tried, const CallTaken& taken) const {
@@ -62,7 +70,7 @@ std::optional<double> AskedAnswers::meet(const Spec& tried, const CallTaken& tak
   if (model->not_judged()) return std::nullopt;
   const auto judge = model->judge();
   double worst = 0;
-  for (std::size_t i = 0; i < calls_.size(); ++i) {
+  for (std::size_t i = taken.from; i < calls_.size(); ++i) {
     Call call = calls_[i];
     if (taken.positions) {
       renumber(call.positions, axes_, taken.positions);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +24,7 @@ struct CallTaken {
   std::function<Tensor(const Tensor& weight)> weight = {};
   /// The part of the answer, or its other order, that is judged; nothing where it is surely none.
   std::function<std::optional<Tensor>(const Tensor& answer)> answer = {};
+  std::size_t from = 0;  ///< the first call that is judged
 };
 
 /// The answers to some of accuracy's questions, which are asked once, to be held against several claims.
@@ -29,6 +32,10 @@ class AskedAnswers {
  public:
   /// Asks under a claim. @throws SubjectFailure, Interrupted.
   AskedAnswers(Session& session, const Spec& claim);
+
+  /// Asks one more call, at positions [axes, tokens] of the claim, to be held against claims with the others; it comes
+  /// after those of the questions. @throws likewise.
+  void ask(Session& session, std::vector<std::int64_t> positions);
 
   /// The worst value against its bound where every one meets a valid claim of the same axes; nothing where one does
   /// not, or no bound is known.
@@ -40,6 +47,7 @@ class AskedAnswers {
 
  private:
   std::int64_t axes_;
+  std::shared_ptr<const EncodingModel> model_;
   std::vector<Question> questions_;
   std::vector<Call> calls_;
   std::vector<Tensor> answers_;

@@ -189,8 +189,24 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
     }
     return told > 2;
   };
+  // Those that go by the call are asked of another one too.
+  const auto fits_elsewhere = [&](std::size_t number) {
+    std::vector<std::int64_t> others;
+    for (const std::int64_t position : {3, 9, 0, 4, 12, 6})
+      if (position <= last) others.push_back(position);
+    const Way way = known_ways(others, rows_of_table)[number];
+    const Tensor seen = encode(session, claim, others, weight);
+    for (std::int64_t i = 0; i < std::ssize(others); ++i) {
+      const std::int64_t row = way.row(others[static_cast<std::size_t>(i)], i);
+      if (row < 0 || row >= rows_of_table) continue;
+      if (row_of([&](std::int64_t column) { return seen.at(i * table.dim + column); }, columns) != row) return false;
+    }
+    return true;
+  };
   const std::vector<Way> ways = known_ways(positions, rows_of_table);
-  const auto way = std::ranges::find_if(ways, fits);
+  auto way = std::ranges::find_if(ways, fits);
+  if (way != ways.end() && !way->words.empty() && !fits_elsewhere(static_cast<std::size_t>(way - ways.begin())))
+    way = ways.end();
   if (way != ways.end() && !way->words.empty()) {
     blame(found, way->words);
   } else if (way == ways.end()) {

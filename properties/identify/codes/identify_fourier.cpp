@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -119,6 +122,27 @@ void add_positions(std::vector<OtherReading>& list, const Spec& claim, const Fou
     };
     list.push_back({other.words, DiagnosedStage::position, claim, {.positions = taken_for}});
   }
+  // As of scenes that are taken to lie between -1 and 1.
+  const auto unit = static_cast<std::int64_t>(1 / features.positions.step);
+  if (features.coordinates != FourierCoordinates::index || unit == 1) return;
+  for (const auto& [words, least] : {std::pair{"coordinates are clamped to -1 to 1", -unit},
+                                     std::pair{"coordinates are clamped to 0 to 1", std::int64_t{0}}}) {
+    list.push_back({words,
+                    DiagnosedStage::position,
+                    claim,
+                    {.positions = [unit, least](std::int64_t axis, std::span<const std::int64_t> place) {
+                      return std::clamp(place[static_cast<std::size_t>(axis)], least, unit);
+                    }}});
+  }
+  // (p + 1)/2 is, in half the steps, p + 1.
+  Fourier halved = features;
+  halved.positions.step /= 2;
+  list.push_back({"coordinates are halved and moved to run from 0 to 1, (p + 1) / 2, where the claim has p",
+                  DiagnosedStage::position,
+                  claim_with(claim, halved),
+                  {.positions = [unit](std::int64_t axis, std::span<const std::int64_t> place) {
+                    return place[static_cast<std::size_t>(axis)] + unit;
+                  }}});
 }
 
 // With coordinates of cells' corners, 2p/e - 1, which are the ends of a grid of one cell more; and with those between 0
@@ -215,42 +239,161 @@ void add_no_identity(std::vector<OtherReading>& list, const Spec& claim, const F
                   {.answer = filled}});
 }
 
+// A band's own frequency.
+double frequency_of_band(const Fourier& features, std::int64_t band) {
+  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
+  const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
+  return features.ladder == FrequencyLadder::linear ? at : std::exp2(at);
+}
+
+// A band of every axis by itself, as features of one band of that frequency.
+OtherReading one_band(const Spec& claim, const Fourier& features, std::int64_t band, double frequency) {
+  Fourier one = features;
+  one.bands = 1;
+  one.identity = Identity::none;
+  one.lowest = one.highest = features.ladder == FrequencyLadder::linear ? frequency : std::log2(frequency);
+  const auto of_band = [features, one, band](const Tensor& answer) {
+    Tensor made = Tensor::zeros(answer.dtype, {answer.shape[0], width(one)});
+    for (std::int64_t row = 0; row < answer.shape[0]; ++row) {
+      for (std::int64_t axis = 0; axis < features.axes; ++axis) {
+        const Channels from = channels_of(features, axis, band);
+        const Channels to = channels_of(one, axis, 0);
+        made.set(row * width(one) + to.first, answer.at(row * width(features) + from.first));
+        made.set(row * width(one) + to.second, answer.at(row * width(features) + from.second));
+      }
+    }
+    return std::optional(std::move(made));
+  };
+  return {"", DiagnosedStage::frequency, claim_with(claim, one), {.answer = of_band}};
+}
+
 // Whether every band has a frequency of its own list: each is judged as a row of one band.
 bool have_band_frequencies(const AskedAnswers& asked, const Spec& claim, const Fourier& features,
                            const std::function<double(double frequency)>& other) {
-  const bool is_linear = features.ladder == FrequencyLadder::linear;
-  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
   for (std::int64_t band = 0; band < features.bands; ++band) {
-    const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
-    const double frequency = other(is_linear ? at : std::exp2(at));
-    Fourier one = features;
-    one.bands = 1;
-    one.identity = Identity::none;
-    one.lowest = one.highest = is_linear ? frequency : std::log2(frequency);
-    const auto of_band = [&](const Tensor& answer) {
-      Tensor made = Tensor::zeros(answer.dtype, {answer.shape[0], width(one)});
-      for (std::int64_t row = 0; row < answer.shape[0]; ++row) {
-        for (std::int64_t axis = 0; axis < features.axes; ++axis) {
-          const Channels from = channels_of(features, axis, band);
-          const Channels to = channels_of(one, axis, 0);
-          made.set(row * width(one) + to.first, answer.at(row * width(features) + from.first));
-          made.set(row * width(one) + to.second, answer.at(row * width(features) + from.second));
-        }
-      }
-      return std::optional(std::move(made));
-    };
-    const OtherReading formula{"", DiagnosedStage::frequency, claim_with(claim, one), {.answer = of_band}};
+    const OtherReading formula = one_band(claim, features, band, other(frequency_of_band(features, band)));
     if (first_reading(asked, {formula}) == nullptr) return false;
   }
   return true;
 }
 
+// Whether the bound of another claim, which all answers meet, tells a channel's values from their opposites and from
+// zeros. What is constant is told from neither by more than its value at position 0.
+bool is_told(const AskedAnswers& asked, const Spec& met, std::int64_t channel, std::int64_t channels) {
+  std::optional<double> value;
+  bool is_constant = true;
+  for (std::size_t call = 0; call < asked.calls().size(); ++call) {
+    const Tensor& answer = asked.answers()[call];
+    const std::vector<std::int64_t>& positions = asked.calls()[call].positions;
+    const std::int64_t tokens = answer.elements() / channels;
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      bool is_at_zero = true;
+      for (std::size_t i = static_cast<std::size_t>(token); i < positions.size(); i += static_cast<std::size_t>(tokens))
+        is_at_zero = is_at_zero && positions[i] == 0;
+      if (is_at_zero) continue;
+      const double seen = answer.at(token * channels + channel);
+      is_constant = is_constant && seen == value.value_or(seen);
+      value = seen;
+    }
+  }
+  if (is_constant) return false;
+  return std::ranges::none_of(std::array{-1.0, 0.0}, [&](double factor) {
+    return asked
+        .meet(met, {.answer =
+                        [=](const Tensor& answer) {
+                          Tensor changed = answer;
+                          for (std::int64_t i = channel; i < answer.elements(); i += channels)
+                            changed.set(i, factor * answer.at(i));
+                          return std::optional(std::move(changed));
+                        }})
+        .has_value();
+  });
+}
+
+// Whether a laxer class that all answers meet says something of every channel: its bound tells the channel's values
+// from others, or they are the claim's own near position 0, from the call `early` on. A bound that any value meets says
+// nothing of a band that is wrong.
+bool says_something(const AskedAnswers& asked, std::size_t early, const Spec& claim, const Fourier& features,
+                    const Spec& met) {
+  const std::int64_t channels = width(features);
+  const auto are_told = [&](std::int64_t channel) { return is_told(asked, met, channel, channels); };
+  if (is_given(features)) {
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      if (!are_told(channel)) return false;
+    }
+    return true;
+  }
+  for (std::int64_t band = 0; band < features.bands; ++band) {
+    OtherReading own = one_band(claim, features, band, frequency_of_band(features, band));
+    own.taken.from = early;
+    if (first_reading(asked, {own}) != nullptr) continue;
+    for (std::int64_t axis = 0; axis < features.axes; ++axis) {
+      const Channels at = channels_of(features, axis, band);
+      if (!are_told(at.first) || !are_told(at.second)) return false;
+    }
+  }
+  return true;
+}
+
+// Whether the channels of coordinates are as claimed: of a row that has none, so.
+bool has_own_coordinates(const AskedAnswers& asked, const Spec& claim, const Fourier& features) {
+  if (features.identity == Identity::none) return true;
+  // Of frequency 0 the bands are 0 and 1, whatever the coordinate.
+  Fourier still = features;
+  still.ladder = FrequencyLadder::linear;
+  still.bands = 1;
+  still.lowest = still.highest = 0;
+  const auto coordinates = [features, still](const Tensor& answer) {
+    Tensor made = Tensor::zeros(answer.dtype, {answer.shape[0], width(still)});
+    for (std::int64_t row = 0; row < answer.shape[0]; ++row) {
+      for (std::int64_t axis = 0; axis < features.axes; ++axis) {
+        const Channels band = channels_of(still, axis, 0);
+        made.set(row * width(still) + (still.first == First::sin ? band.second : band.first), 1);
+        made.set(row * width(still) + *identity_channel(still, axis),
+                 answer.at(row * width(features) + *identity_channel(features, axis)));
+      }
+    }
+    return std::optional(std::move(made));
+  };
+  return asked.meet(claim_with(claim, still), {.answer = coordinates}).has_value();
+}
+
+// "bands 7, 8, 9 are wrong, and the rest is right", each by itself; empty where all are, or where none is.
+std::string words_of_wrong_bands(const AskedAnswers& asked, const Spec& claim, const Fourier& features) {
+  if (is_given(features)) return {};
+  std::vector<std::int64_t> wrong;
+  for (std::int64_t band = 0; band < features.bands; ++band) {
+    const OtherReading own = one_band(claim, features, band, frequency_of_band(features, band));
+    if (first_reading(asked, {own}) == nullptr) wrong.push_back(band);
+  }
+  if (wrong.empty() || std::ssize(wrong) == features.bands || !has_own_coordinates(asked, claim, features)) return {};
+  return fmt::format("{} {} {} wrong, and the rest is right", wrong.size() == 1 ? "band" : "bands",
+                     fmt::join(wrong, ", "), wrong.size() == 1 ? "is" : "are");
+}
+
+// Calls near position 0 and, of real positions, near 1, where angles are small; on each axis in another order.
+void ask_early(AskedAnswers& asked, CountedSession& session, const Spec& claim, const Fourier& features) {
+  const auto unit = static_cast<std::int64_t>(1 / features.positions.step);
+  std::vector<std::vector<std::int64_t>> lists{{0, 1, 2, 3, 5, -1, -3}};
+  if (unit > 1)
+    lists.push_back({unit / 4, -unit / 2, unit / 2 + 1, unit - 1, unit + unit / 2 + 1, -unit - 3, -unit / 8});
+  const gen::PositionRange range = model_of(claim)->range();
+  for (std::vector<std::int64_t>& counts : lists) {
+    std::erase_if(counts, [&](std::int64_t count) { return count < range.first || count >= range.last; });
+    if (counts.size() < 2) continue;
+    std::vector<std::int64_t> positions;
+    for (std::int64_t axis = 0; axis < features.axes; ++axis) {
+      positions.insert(positions.end(), counts.begin(), counts.end());
+      std::ranges::rotate(counts, counts.begin() + 1);
+    }
+    asked.ask(session, std::move(positions));
+  }
+}
+
 // Whether any frequency is another one, by more than float32 rounds it.
 bool are_changed(const Fourier& features, double (*other)(double frequency)) {
-  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
   for (std::int64_t band = 0; band < features.bands; ++band) {
-    const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
-    const double own = features.ladder == FrequencyLadder::linear ? at : std::exp2(at);
+    const double own = frequency_of_band(features, band);
     if (std::fabs(other(own) - own) > 0x1p-20 * std::fabs(own)) return true;
   }
   return false;
@@ -279,7 +422,9 @@ const char* words_of_bands(const AskedAnswers& asked, const Spec& claim, const F
 
 Identification identify_fourier(CountedSession& session, const Spec& claim, const Fourier& features) {
   Identification found;
-  const AskedAnswers asked(session, claim);
+  AskedAnswers asked(session, claim);
+  const std::size_t early = asked.calls().size();
+  if (!asked.meet(claim)) ask_early(asked, session, claim, features);
   std::vector<TriedClaim> list;
   for (const auto& tries : {other_rows(features), other_coordinates(features), other_frequencies(features)}) {
     for (const Fourier& tried : tries) {
@@ -321,10 +466,19 @@ Identification identify_fourier(CountedSession& session, const Spec& claim, cons
   // Else the claim in a laxer class.
   if (!found.spec) {
     const FittedAnswers fitted = fitted_answers(session, claim);
-    if (fitted.hold) {
+    const bool is_laxer = fitted.hold && fitted.spec.accuracy != claim.accuracy;
+    const bool is_met = fitted.hold && asked.meet(fitted.spec).has_value();
+    if (is_met && (!is_laxer || says_something(asked, early, claim, features, fitted.spec))) {
       found.spec = fitted.spec;
       found.of_bound = fitted.of_bound;
       found.confidence = Confidence::medium;
+    }
+  }
+  if (!found.spec) {
+    if (std::string words = words_of_wrong_bands(asked, claim, features); !words.empty()) {
+      found.spec = claim;
+      found.confidence = Confidence::low;
+      found.faults.push_back(vague(std::move(words), DiagnosedStage::frequency));
     }
   }
   if (!found.spec) found.table.emplace_back("no unit, order or end of the features was found that the answers have");

@@ -13,6 +13,7 @@
 #include "lib/spec/of.hpp"
 
 #include "properties/identify/biases/identify_lookups.hpp"
+#include "properties/identify/codes/call_extents.hpp"
 #include "properties/identify/tried_claims.hpp"
 
 namespace sextant::identify {
@@ -77,6 +78,8 @@ Identification named_code(CountedSession& session, const Spec& claim, const Spec
   } else if (std::string words = held<Integer>(claim) == nullptr ? std::string() : words_of_numbers(asked, claim);
              !words.empty()) {
     found.faults.emplace_back(std::move(words), DiagnosedStage::other);
+  } else if (std::string by_call = words_of_call_extents(session, claim); !by_call.empty()) {
+    found.faults.emplace_back(std::move(by_call), DiagnosedStage::position);
   } else {
     found.table.emplace_back("codes are neither the numbers nor the normalized ones");
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/codes/call_extents.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/frequency_format.hpp"
 #include "properties/identify/rotations/identify_axes.hpp"
@@ -489,11 +490,64 @@ class SinusoidalNdIdentifier {
 
 namespace {
 
-// Where nothing else explains the answers.
-void take_other_places(CountedSession& session, const Spec& claim, Identification& found) {
-  if (found.spec || !found.faults.empty()) return;
-  if (std::string words = other_places(AskedAnswers(session, claim), claim); !words.empty())
+// Cells that are counted from an axis' other end, or from its middle.
+std::vector<OtherReading> other_origins(const Spec& claim, const SinusoidalNd& table) {
+  std::vector<OtherReading> list;
+  const auto last = [&](std::int64_t axis) { return table.extents[static_cast<std::size_t>(axis)] - 1; };
+  const auto add_ends = [&](std::string words, const std::vector<std::int64_t>& of) {
+    const auto taken_for = [of, extents = table.extents](std::int64_t axis, std::span<const std::int64_t> place) {
+      const std::int64_t position = place[static_cast<std::size_t>(axis)];
+      return std::ranges::count(of, axis) == 0 ? position : extents[static_cast<std::size_t>(axis)] - 1 - position;
+    };
+    list.push_back({std::move(words), DiagnosedStage::position, claim, {.positions = taken_for}});
+  };
+  std::vector<std::int64_t> all(static_cast<std::size_t>(axes(table)));
+  std::iota(all.begin(), all.end(), 0);
+  for (const std::int64_t axis : all)
+    add_ends(fmt::format("{} is counted from its other end: position 0 is encoded as {}",
+                         all.size() == 1 ? std::string("the axis") : fmt::format("axis {}", axis), last(axis)),
+             {axis});
+  if (all.size() > 1)
+    add_ends(fmt::format("all axes are counted from their other ends: position 0 of axis 0 is encoded as {}", last(0)),
+             all);
+  if (table.coordinates != Coordinates::index) return list;
+  // p - (e - 1)/2 is (2p - (e - 1))/2.
+  SinusoidalNd halves = table;
+  if (halves.scales.empty()) halves.scales.assign(all.size(), 1);
+  for (double& scale : halves.scales) scale *= 2;
+  const std::int64_t offset = std::exchange(halves.position_offset, 0);
+  Spec doubled = claim;
+  doubled.encoding = halves;
+  list.push_back(
+      {fmt::format("cells are counted from the grid's middle: position 0 of axis 0 is encoded as {}",
+                   static_cast<double>(offset) - static_cast<double>(last(0)) / 2),
+       DiagnosedStage::position,
+       doubled,
+       {.positions = [offset, extents = table.extents](std::int64_t axis, std::span<const std::int64_t> place) {
+         const auto at = static_cast<std::size_t>(axis);
+         return 2 * (place[at] + offset) - (extents[at] - 1);
+       }}});
+  return list;
+}
+
+// Where nothing else explains the answers; the table is the claim's, of any number of axes.
+void take_other_places(CountedSession& session, const Spec& claim, const SinusoidalNd& table, Identification& found) {
+  const bool is_misfit =
+      std::ranges::any_of(found.faults, [](const Fault& one) { return one.kind == FaultKind::misfit; });
+  if (!is_misfit && (found.spec || !found.faults.empty())) return;
+  const auto blame = [&](std::string words) {
+    found.faults.clear();
     found.faults.emplace_back(std::move(words), DiagnosedStage::position);
+    if (is_misfit) found.spec = claim;
+  };
+  const AskedAnswers asked(session, claim);
+  const std::vector<OtherReading> origins = other_origins(claim, table);
+  if (const OtherReading* one = first_reading(asked, origins))
+    blame(one->words);
+  else if (std::string words = other_places(asked, claim); !words.empty())
+    blame(std::move(words));
+  else if (std::string by_call = words_of_call_extents(session, claim); !by_call.empty())
+    blame(std::move(by_call));
   found.calls = session.calls();
 }
 
@@ -525,7 +579,7 @@ std::string other_width(CountedSession& session, const Spec& claim, const Sinuso
 
 Identification identify_sinusoidal_nd(CountedSession& session, const Spec& claim, const SinusoidalNd& table) {
   Identification found = SinusoidalNdIdentifier(session, claim, table).run();
-  take_other_places(session, claim, found);
+  take_other_places(session, claim, table, found);
   return found;
 }
 
@@ -544,7 +598,7 @@ Identification identify_sinusoidal_2d(CountedSession& session, const Spec& claim
     }
     found.calls = session.calls();
   }
-  take_other_places(session, claim, found);
+  take_other_places(session, claim, as_nd(table), found);
   if (!found.spec) return found;
   if (const auto named = as_2d(*held<SinusoidalNd>(*found.spec), table)) {
     Spec spec = claim;
