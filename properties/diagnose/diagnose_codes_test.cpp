@@ -127,6 +127,122 @@ TEST(DiagnosedNumber, IsNamedByItsFormula) {
   EXPECT_EQ(told_of(with_values([](double, double code) { return code; }), count), "");
 }
 
+// A code of positions [axes, tokens], each channel by itself.
+FunctionSubject coded(const std::function<double(const Spec& spec, const std::vector<std::int64_t>& positions,
+                                                 std::int64_t token, std::int64_t channel)>& code,
+                      std::int64_t channels) {
+  return {"other codes", [=](const Spec& spec) -> FunctionSubject::Call {
+            return [=](std::string_view, const Tensors& inputs) {
+              const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+              const std::int64_t tokens = inputs.at("positions").shape.back();
+              Tensor codes = Tensor::zeros(spec.dtype, {tokens, channels});
+              for (std::int64_t i = 0; i < codes.elements(); ++i)
+                codes.set(i, code(spec, positions, i / channels, i % channels));
+              Tensors outputs;
+              outputs.emplace("encoding", std::move(codes));
+              return outputs;
+            };
+          }};
+}
+
+// As a frequency of 2^7 is -128 in int8, and 2^8 is 0.
+TEST(OtherClass, IsNotToldWhereItsBoundAdmitsAnyValueOfABand) {
+  const auto shifted = [](const Spec&, const std::vector<std::int64_t>& positions, std::int64_t token,
+                          std::int64_t channel) {
+    const std::int64_t band = channel / 2;
+    const double frequency = band < 7 ? std::exp2(static_cast<double>(band)) : band == 7 ? -128 : 0;
+    const double angle = frequency * static_cast<double>(positions[static_cast<std::size_t>(token)]);
+    return channel % 2 == 0 ? std::sin(angle) : std::cos(angle);
+  };
+  EXPECT_EQ(told_of(coded(shifted, 20), R"({"encoding":"fourier","bands":10})"),
+            "bands 7, 8, 9 are wrong, and the rest is right");
+}
+
+TEST(OtherExtents, AreThoseOfTheCall) {
+  const std::string part = R"({"encoding":"integer","dim":2,"normalize":true,"max_position":4096})";
+  const auto over = [](const std::function<std::int64_t(const std::vector<std::int64_t>& positions)>& divisor) {
+    return coded(
+        [divisor](const Spec&, const std::vector<std::int64_t>& positions, std::int64_t token, std::int64_t) {
+          return static_cast<double>(positions[static_cast<std::size_t>(token)]) /
+                 static_cast<double>(std::max<std::int64_t>(divisor(positions), 1));
+        },
+        2);
+  };
+  EXPECT_EQ(told_of(over([](const auto& positions) { return std::ranges::max(positions); }), part),
+            "positions are divided by the greatest of their call, not by the claim's last one, 4095");
+  EXPECT_EQ(told_of(over([](const auto& positions) { return std::ssize(positions) - 1; }), part),
+            "positions are divided by the number of the call's positions less 1, not by the claim's last one, 4095");
+}
+
+TEST(OtherOrigins, AreAnAxisOtherEndAndTheMiddle) {
+  const std::string grid = R"({"encoding":"sinusoidal_2d","dim":16,"height":14,"width":20})";
+  const auto from = [](double sign, double row, double column_sign, double column) {
+    return coded(
+        [=](const Spec&, const std::vector<std::int64_t>& positions, std::int64_t token, std::int64_t channel) {
+          const auto tokens = positions.size() / 2;
+          const auto at = static_cast<std::size_t>(token);
+          const double place = channel < 8 ? sign * static_cast<double>(positions[at]) + row
+                                           : column_sign * static_cast<double>(positions[tokens + at]) + column;
+          const double angle = place * std::pow(10000, -static_cast<double>(channel % 8 / 2 * 2) / 8);
+          return channel % 2 == 0 ? std::sin(angle) : std::cos(angle);
+        },
+        16);
+  };
+  EXPECT_EQ(told_of(from(1, 0, 1, 0), grid), "");
+  EXPECT_EQ(told_of(from(-1, 13, 1, 0), grid), "axis 0 is counted from its other end: position 0 is encoded as 13");
+  EXPECT_EQ(told_of(from(-1, 13, -1, 19), grid),
+            "all axes are counted from their other ends: position 0 of axis 0 is encoded as 13");
+  EXPECT_EQ(told_of(from(1, -6.5, 1, -9.5), grid),
+            "cells are counted from the grid's middle: position 0 of axis 0 is encoded as -6.5");
+}
+
+// Of scenes that lie between -1 and 1.
+TEST(OtherCoordinates, AreClampedOrMovedToRunFromZero) {
+  const std::string nerf = R"({"encoding":"fourier","bands":6,"position_dtype":"float32","position_step":0.0078125,)"
+                           R"("min_position":-4,"max_position":4})";
+  const auto of = [](double (*taken)(double position)) {
+    return FunctionSubject("other coordinates", [taken](const Spec& spec) -> FunctionSubject::Call {
+      return [taken, dtype = spec.dtype](std::string_view, const Tensors& inputs) {
+        const Tensor& positions = inputs.at("positions");
+        Tensor codes = Tensor::zeros(dtype, {positions.elements(), 12});
+        for (std::int64_t i = 0; i < codes.elements(); ++i) {
+          const double angle = taken(positions.at(i / 12)) * std::exp2(static_cast<double>(i % 12 / 2));
+          codes.set(i, i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+        }
+        Tensors outputs;
+        outputs.emplace("encoding", std::move(codes));
+        return outputs;
+      };
+    });
+  };
+  EXPECT_EQ(told_of(of([](double p) { return std::clamp(p, -1.0, 1.0); }), nerf), "coordinates are clamped to -1 to 1");
+  EXPECT_EQ(told_of(of([](double p) { return (p + 1) / 2; }), nerf),
+            "coordinates are halved and moved to run from 0 to 1, (p + 1) / 2, where the claim has p");
+}
+
+// As fairseq counts tokens that are no padding.
+TEST(OtherRows, AreCountedOverPositionsThatAreNotZero) {
+  const FunctionSubject subject("running count", [](const Spec& spec) -> FunctionSubject::Call {
+    return [dtype = spec.dtype](std::string_view, const Tensors& inputs) {
+      const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+      const Tensor& weight = inputs.at("weight");
+      Tensor codes = Tensor::zeros(dtype, {std::ssize(positions), weight.shape[1]});
+      std::int64_t count = 0;
+      for (std::int64_t i = 0; i < std::ssize(positions); ++i) {
+        const std::int64_t row = positions[static_cast<std::size_t>(i)] == 0 ? 0 : ++count;
+        for (std::int64_t channel = 0; channel < weight.shape[1]; ++channel)
+          codes.set(i * weight.shape[1] + channel,
+                    weight.at(std::min(row, weight.shape[0] - 1) * weight.shape[1] + channel));
+      }
+      Tensors outputs;
+      outputs.emplace("encoding", std::move(codes));
+      return outputs;
+    };
+  });
+  EXPECT_EQ(told_of(subject, R"({"encoding":"learned","dim":32,"max_positions":512})"),
+            "rows are counted over a call's positions that are not 0, which has row 0");
+}
+
 TEST(OtherExponents, AreToldOnlyWhereTheySayMoreThanTheBase) {
   EXPECT_EQ(words_of_exponents({10000, 32}, {10000, 31}, 1), "");
   EXPECT_EQ(words_of_exponents({500, 32}, {10000, 32}, 0), "");
