@@ -16,6 +16,7 @@
 #include "properties/diagnose/laws/violated_contracts.hpp"
 #include "properties/diagnose/laws/violated_gradients.hpp"
 #include "properties/diagnose/laws/violated_recipe.hpp"
+#include "properties/diagnose/places/failing_attention.hpp"
 #include "properties/diagnose/places/other_weights.hpp"
 #include "properties/diagnose/places/refused_calls.hpp"
 #include "properties/diagnose/places/wrong_places.hpp"
@@ -25,6 +26,7 @@
 #include "properties/gen/position.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/identify/identify.hpp"
+#include "properties/identify/state/kept_state.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
@@ -195,7 +197,18 @@ bool is_refuted(const Fault& fault, const Clues& clues) {
 struct Told {
   Diagnosis diagnosis;
   bool is_vague = false;
+  bool is_of_calls = false;  // it says in which calls of attention answers are wrong, and not what differs there
 };
+
+// Words that the audit's own failing calls refute are of fewer calls than are wrong.
+void widen_places(const Spec& claim, const Clues& clues, std::vector<Fault>& faults) {
+  const std::vector<AttentionCase> failing = failing_attention(claim, clues);
+  for (Fault& fault : faults) {
+    const Widened other = widened(fault, failing);
+    if (other.is_refuted) fault.words = other.words;
+  }
+  std::erase_if(faults, [](const Fault& one) { return one.words.empty(); });
+}
 
 Told told_by_name(const Subject& subject, const Spec& claim, Identification found, const Clues& clues) {
   // Calls that a laxer class does not meet either say less than a second audit of that class.
@@ -210,6 +223,8 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
   if (has(FaultKind::misfit)) return told;
   told.is_vague = has(FaultKind::vague) || has(FaultKind::elsewhere);
   std::erase_if(found.faults, [&](const Fault& one) { return is_refuted(one, clues); });
+  told.is_of_calls = std::ranges::any_of(found.faults, [](const Fault& one) { return one.says_right != nullptr; });
+  widen_places(claim, clues, found.faults);
   if (found.spec && found.convention.empty()) diagnosis.differences = differences(claim, *found.spec);
   // Other pairs or channels show in every call: where an early one is as claimed they are of some calls alone, and a
   // subject that reads its spec may be right under the changed one.
@@ -298,6 +313,11 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
   // What explains every vector that is asked is more than what is told of some, or what a short audit does not refute.
   const Spec* verified = told.diagnosis.is_verified ? &*found.spec : nullptr;
   if (auto reading = first_told({[&] { return other_rotation(subject, claim, verified); }})) return reading;
+  // Other calls are wrong in another order of calls.
+  if (told.is_of_calls && fails_after_other_calls(clues))
+    return first_told({[] {
+      return DiagnosedDifference{std::string(depends_on_calls), "P4", DiagnosedStage::position};
+    }});
   if (told.diagnosis.differences.empty() || told.is_vague) {
     if (auto place = first_told(
             {[&] { return other_weight(subject, claim); }, [&] { return dependent_answers(subject, claim); },

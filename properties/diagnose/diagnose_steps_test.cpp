@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/diagnose/diagnose.hpp"
 #include "properties/identify/identify.hpp"
+#include "properties/identify/state/kept_state.hpp"
 #include "properties/verdict/diagnosis.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
@@ -433,6 +435,85 @@ TEST(DiagnosedSteps, HaveBiasesOfTheFirstRowsPositions) {
   };
   EXPECT_EQ(said(first, claim_of(R"(,"position":{"encoding":"relative_bias"})")),
             "all rows of a batch have the positions of the first");
+}
+
+bool is_padded_step_of_one(const Asked& asked) {
+  const bool is_padded = asked.inputs.contains("starts") || asked.inputs.contains("ends");
+  return asked.is_step() && asked.queries() == 1 && is_padded;
+}
+
+double unlike(double value) { return std::sin(3 * value); }
+
+TEST(DiagnosedSteps, SeePaddingInStepsOfOneQuery) {
+  const Change none = [](Asked& asked) {
+    if (!is_padded_step_of_one(asked)) return;
+    asked.inputs.erase("starts");
+    asked.inputs.erase("ends");
+  };
+  EXPECT_EQ(said(none, plain), "keys of padding are seen, in steps of one query alone");
+  const Change first = [](Asked& asked) {
+    if (is_padded_step_of_one(asked) && asked.inputs.contains("ends"))
+      asked.change("ends", [end = asked.end(0)](std::int64_t, std::int64_t, std::int64_t) { return end; });
+  };
+  EXPECT_EQ(said(first, plain),
+            "every batch row ends where the first does, before its padding on the right, in steps of one query alone");
+  const Change other = [](Asked& asked) {
+    if (is_padded_step_of_one(asked)) asked.change("v", unlike);
+  };
+  EXPECT_EQ(said(other, plain),
+            "values are wrong in steps of one query over rows with padding, and right in longer steps and whole calls");
+  for (const Change& change : {none, first, other})
+    EXPECT_NE(identify(changed(change), parse_spec(plain)).confidence, Confidence::high);
+}
+
+// What is told of a step of three keys, which no place of the usual steps has.
+TEST(DiagnosedSteps, AskAPlaceOfFailingCalls) {
+  const FunctionSubject subject = changed([](Asked& asked) {
+    if (asked.is_step() && (asked.keys() > 12 || asked.keys() == 3)) asked.change("v", unlike);
+  });
+  const Spec claim = parse_spec(plain);
+  EXPECT_EQ(words_of(*diagnose(subject, claim)),
+            "values are wrong in steps over 165 keys, and right in those over 12 and in whole calls");
+  Clues clues;
+  PropertyResult& decode = clues.violated.emplace_back();
+  decode.id = "decode";
+  decode.simplest = Example{"decode:position=0,tokens=3,queries=1,batch=1,fill=0", "", {}, Shown::alone};
+  EXPECT_EQ(words_of(*diagnose(subject, claim, clues)), "values are wrong in some steps, and right in whole calls");
+  decode.simplest->token = "decode:position=0,tokens=30,queries=1,batch=1,fill=0";
+  EXPECT_EQ(words_of(*diagnose(subject, claim, clues)),
+            "values are wrong in steps over 165 keys, and right in those over 12 and in whole calls");
+  decode.simplest->shown = Shown::after_other_calls;
+  EXPECT_EQ(words_of(*diagnose(subject, claim, clues)), depends_on_calls);
+}
+
+TEST(DiagnosedSteps, TakeAKeysValueForZero) {
+  const Change first = [](Asked& asked) {
+    Tensor& v = asked.inputs.at("v");
+    const std::int64_t width = v.shape[3];
+    for (std::int64_t i = 0; i < v.elements() && asked.keys() > 8; ++i) {
+      if (i / width % asked.keys() == 0) v.set(i, 0);
+    }
+  };
+  EXPECT_EQ(said(first, plain),
+            "of 16 tokens no query sees key 0, though it counts in softmax's sum: its value is taken for 0");
+}
+
+TEST(DiagnosedSteps, KeepKeysOfTheFirstOfAShape) {
+  const FunctionSubject subject("keys of the first step of a shape", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Subject> builtin = builtin_subject();
+    const auto kept = std::make_shared<std::map<std::vector<std::int64_t>, Tensor>>();
+    return [spec, builtin, kept](std::string_view operation, const Tensors& inputs) {
+      Asked asked{spec, inputs};
+      if (asked.is_step() && asked.queries() == 1) {
+        Tensor& k = asked.inputs.at("k");
+        k = kept->emplace(k.shape, k).first->second;
+      }
+      return builtin->open(asked.spec)->call(operation, asked.inputs);
+    };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(plain));
+  ASSERT_TRUE(diagnosis);
+  EXPECT_EQ(words_of(*diagnosis), depends_on_calls);
 }
 
 }  // namespace

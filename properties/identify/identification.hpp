@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,10 @@
 
 #include "lib/spec/spec.hpp"
 #include "properties/verdict/diagnosis.hpp"
+
+namespace sextant {
+struct AttentionCase;
+}  // namespace sextant
 
 namespace sextant::identify {
 
@@ -30,6 +35,9 @@ struct Fault {
   std::string words;
   DiagnosedStage stage;
   FaultKind kind;
+  /// Of words that say in which calls of attention answers are wrong: whether they say of such a call that it is right.
+  /// Empty of others.
+  std::function<bool(const AttentionCase& call)> says_right = {};
 };
 Fault misfit(std::string words);
 Fault vague(std::string words, DiagnosedStage of = DiagnosedStage::other);

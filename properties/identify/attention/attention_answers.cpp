@@ -78,16 +78,17 @@ bool is_blank(const AskedCase& asked, const AttentionPlaceOfHead& at) {
 }
 
 // Of a call of which every other query is zeros.
-std::string words_of_blank(Session& session, const Spec& claim, const AskedCase& asked,
-                           const std::vector<AttentionPlaceOfHead>& wrong) {
+PlaceOfCalls place_of_blank(Session& session, const Spec& claim, const AskedCase& asked,
+                            const std::vector<AttentionPlaceOfHead>& wrong) {
   const auto is_zeros = [&](const AttentionPlaceOfHead& at) {
     return std::ranges::all_of(asked.answer(at), [](double value) { return value == 0; });
   };
   const bool are_all_blank = std::ranges::all_of(wrong, [&](const auto& at) { return is_blank(asked, at); });
   const auto blanks = std::ranges::count_if(asked.places(), [&](const auto& at) { return is_blank(asked, at); });
   if (!are_all_blank || blanks != std::ssize(wrong)) return {};
-  return std::ranges::all_of(wrong, is_zeros) ? "queries of zeros come back as zeros, and the rest is right"
-                                              : words_of_calls(session, claim, AskedAs::blank);
+  return std::ranges::all_of(wrong, is_zeros)
+             ? PlaceOfCalls{"queries of zeros come back as zeros, and the rest is right"}
+             : place_of_calls(session, claim, AskedAs::blank);
 }
 
 // Where that explains a step far in its sequence.
@@ -221,7 +222,7 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     return told;
   }
   told.of_calls =
-      call == AskedAs::blank ? words_of_blank(session, claim, asked, wrong) : words_of_calls(session, claim, call);
+      call == AskedAs::blank ? place_of_blank(session, claim, asked, wrong) : place_of_calls(session, claim, call);
   if (call != AskedAs::usual && call != AskedAs::lengthy && call != AskedAs::rows) return told;
   const TakenRows taken = confirmed_rows(session, asked, wrong, claim);
   if (taken.has_values) {
@@ -239,7 +240,7 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
       told.of_tokens = fmt::format("queries from token {} of a call on are wrong, those before are right", *token);
   }
   const bool has_place = !told.of_heads.empty() || !told.of_tokens.empty() || told.fault;
-  if (!has_place && (call != AskedAs::rows || !taken.words.empty())) told.of_calls = taken.words;
+  if (!has_place && (call != AskedAs::rows || !taken.words.empty())) told.of_calls = {taken.words};
   return told;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lib/spec/spec.hpp"
+#include "properties/identify/attention/attention_conditions.hpp"
 #include "properties/identify/identification.hpp"
 #include "properties/model/attention_case.hpp"
 #include "subjects/subject.hpp"
@@ -19,7 +20,7 @@ struct AttentionAnswers {
   /// Where none does, what they are of: "head 3 alone is wrong"; empty where the wrong ones are not parted from others.
   std::string of_heads;   ///< or of batch rows
   std::string of_tokens;  ///< "queries from token 64 of a call on are wrong, those before are right"
-  std::string of_calls;   ///< "values are wrong in calls with padding, and right in those without"
+  PlaceOfCalls of_calls;  ///< "values are wrong in calls with padding, and right in those without"
 };
 
 /// Whether all those calls are answered as a claim has it, which may be another one than the session is of.

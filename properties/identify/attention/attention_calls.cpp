@@ -234,8 +234,10 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     if (room <= 2) return std::nullopt;
     tokens = call == AskedAs::pair ? 2 : 1;
   }
-  const bool has_padded_rows = call == AskedAs::padded_rows || call == AskedAs::padded_rows_step;
-  if (has_padded_rows && tokens < short_call) return std::nullopt;
+  const bool has_room_for_rows = tokens >= short_call;
+  const bool has_padded_rows = call == AskedAs::padded_rows || call == AskedAs::padded_rows_step ||
+                               (call == AskedAs::padded_short_step && has_room_for_rows);
+  if (has_padded_rows && !has_room_for_rows) return std::nullopt;
   if (call == AskedAs::fine && is_16_bit(claim.dtype)) return std::nullopt;
   const bool is_one_row = is_lengthy || call == AskedAs::long_step;
   AttentionCase request = ordinary_case(claim, tokens,
@@ -263,6 +265,7 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     case AskedAs::padded_rows_step:
     case AskedAs::far_step: return last_of(request, 3);
     case AskedAs::short_step: return last_of(request, 1);
+    case AskedAs::padded_short_step: return last_of(has_padded_rows ? request : padded_on_both_sides(request), 1);
     case AskedAs::scaled_step: return last_of(request, 6);
     case AskedAs::usual:
     case AskedAs::lengthy:

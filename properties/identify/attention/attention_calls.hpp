@@ -39,6 +39,7 @@ enum class AskedAs {
   lengthy_step,  // of many keys
   padded_step,
   padded_rows_step,
+  padded_short_step,  // of one query, over rows with padding
   far,
   near_and_far,
   far_and_near,
@@ -48,13 +49,33 @@ enum class AskedAs {
 };
 
 /// Each of them, in the order in which they are asked.
-inline constexpr AskedAs all_calls[] = {
-    AskedAs::usual,      AskedAs::lengthy,      AskedAs::single,       AskedAs::pair,        AskedAs::fine,
-    AskedAs::channels,   AskedAs::sharp,        AskedAs::large,        AskedAs::low,         AskedAs::great,
-    AskedAs::blank,      AskedAs::rows,         AskedAs::padded,       AskedAs::padded_rows, AskedAs::step,
-    AskedAs::short_step, AskedAs::long_step,    AskedAs::lengthy_step, AskedAs::padded_step, AskedAs::padded_rows_step,
-    AskedAs::far,        AskedAs::near_and_far, AskedAs::far_and_near, AskedAs::far_step,    AskedAs::scaled,
-    AskedAs::scaled_step};
+inline constexpr AskedAs all_calls[] = {AskedAs::usual,
+                                        AskedAs::lengthy,
+                                        AskedAs::single,
+                                        AskedAs::pair,
+                                        AskedAs::fine,
+                                        AskedAs::channels,
+                                        AskedAs::sharp,
+                                        AskedAs::large,
+                                        AskedAs::low,
+                                        AskedAs::great,
+                                        AskedAs::blank,
+                                        AskedAs::rows,
+                                        AskedAs::padded,
+                                        AskedAs::padded_rows,
+                                        AskedAs::step,
+                                        AskedAs::short_step,
+                                        AskedAs::long_step,
+                                        AskedAs::lengthy_step,
+                                        AskedAs::padded_step,
+                                        AskedAs::padded_rows_step,
+                                        AskedAs::padded_short_step,
+                                        AskedAs::far,
+                                        AskedAs::near_and_far,
+                                        AskedAs::far_and_near,
+                                        AskedAs::far_step,
+                                        AskedAs::scaled,
+                                        AskedAs::scaled_step};
 
 /// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places;
 /// other vectors for each drawing.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/spec/of.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
@@ -107,6 +108,7 @@ std::string Conditions::of(AskedAs call, const AttentionCase& request, const Ask
     case AskedAs::padded_step:
     // Whole calls with padding were right.
     case AskedAs::padded_rows_step: return names("step") || names("cache") ? "" : ", in steps alone";
+    case AskedAs::padded_short_step: return of_padded_short_steps(request);
     default: return "";
   }
 }
@@ -210,6 +212,13 @@ std::string Conditions::of_steps(AskedAs call) const {
   return of_one == Shows::it || of_one == Shows::either ? usual : ", in steps of several queries alone";
 }
 
+// Steps of three queries over rows with padding were right.
+std::string Conditions::of_padded_short_steps(const AttentionCase& request) const {
+  const auto whole = case_of(claim_, request.batch == usual_rows ? AskedAs::padded : AskedAs::padded_rows);
+  const std::string_view queries = whole && shown(last_of(*whole, 2)) == Shows::it ? "one query or two" : "one query";
+  return fmt::format(", in steps of {}{} alone", queries, names("padd") ? "" : " over rows with padding");
+}
+
 // Over how many keys, between a short step that is as claimed and a long one that is not.
 std::string Conditions::of_long_steps() const {
   constexpr std::int64_t queries = 3;
@@ -225,7 +234,7 @@ std::string Conditions::of_long_steps() const {
 namespace {
 
 // Of whole calls of a token or two that are wrong, up to how many are.
-std::string words_of_few_tokens(Session& session, const Spec& claim, std::int64_t tokens) {
+PlaceOfCalls place_of_few_tokens(Session& session, const Spec& claim, std::int64_t tokens) {
   const auto model = model_of(claim);
   const std::int64_t room = std::min(short_call, model->most_tokens_from(model->range().first));
   const auto is_wrong = [&](std::int64_t count) {
@@ -235,54 +244,93 @@ std::string words_of_few_tokens(Session& session, const Spec& claim, std::int64_
   };
   std::int64_t most = tokens;
   while (most + 1 < room && is_wrong(most + 1)) ++most;
-  if (most == tokens)
-    return fmt::format("values are wrong in calls of {} {}, and right in longer ones", tokens, tokens_text(tokens));
-  return fmt::format("values are wrong in calls of {} to {} tokens, and right in longer ones", tokens, most);
+  const std::string numbers =
+      most == tokens ? fmt::format("{} {}", tokens, tokens_text(tokens)) : fmt::format("{} to {} tokens", tokens, most);
+  return {fmt::format("values are wrong in calls of {}, and right in longer ones", numbers),
+          [most](const AttentionCase& one) { return !one.is_step() && one.tokens > most; }};
+}
+
+bool is_whole(const AttentionCase& call) { return !call.is_step(); }
+
+bool is_padded(const AttentionCase& call) { return !call.starts.empty() || !call.ends.empty(); }
+
+bool is_step_of_one(const AttentionCase& call) { return call.is_step() && call.queries() == 1; }
+
+bool is_wrong_in(Session& session, const Spec& claim, AttentionCase request) {
+  return !AskedCase(session, claim, std::move(request), most_heads_of_long).wrong().empty();
+}
+
+// Long steps are wrong, and short ones with the same scores are right. Short ones of a token that outweighs others, or
+// of few keys, may be wrong too.
+PlaceOfCalls place_of_long_steps(Session& session, const Spec& claim) {
+  const auto sharp = case_of(claim, AskedAs::sharp);
+  const auto pair = case_of(claim, AskedAs::pair);
+  for (const auto& whole : {sharp, pair}) {
+    if (whole && is_wrong_in(session, claim, last_of(*whole, 1))) return {std::string(wrong_in_some_steps), is_whole};
+  }
+  return {fmt::format("values are wrong in steps over {} keys, and right in those over {} and in whole calls",
+                      long_call, short_call),
+          [](const AttentionCase& one) { return is_whole(one) || one.tokens <= short_call; }};
 }
 
 }  // namespace
 
-std::string words_of_calls(Session& session, const Spec& claim, AskedAs call) {
+PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
   switch (call) {
     case AskedAs::usual:
     case AskedAs::lengthy:
-    case AskedAs::channels: return "";
-    case AskedAs::single: return words_of_few_tokens(session, claim, 1);
-    case AskedAs::pair: return words_of_few_tokens(session, claim, 2);
+    case AskedAs::channels: return {};
+    case AskedAs::single: return place_of_few_tokens(session, claim, 1);
+    case AskedAs::pair: return place_of_few_tokens(session, claim, 2);
     case AskedAs::fine:
-      return "values are wrong where vectors have digits that 16 bits do not hold, and right where they have none";
-    case AskedAs::great: return "values are wrong where values of keys are large, and right where they are about 1";
-    case AskedAs::blank: return "values are wrong where a query is zeros, and right elsewhere";
-    case AskedAs::low: return "values are wrong where all scores are far below 0, and right where they are about 0";
+      return {"values are wrong where vectors have digits that 16 bits do not hold, and right where they have none"};
+    case AskedAs::great: return {"values are wrong where values of keys are large, and right where they are about 1"};
+    case AskedAs::blank: return {"values are wrong where a query is zeros, and right elsewhere"};
+    case AskedAs::low: return {"values are wrong where all scores are far below 0, and right where they are about 0"};
     case AskedAs::sharp:
-    case AskedAs::large: return "values are wrong where scores are large, and right where they are about 1";
+    case AskedAs::large: return {"values are wrong where scores are large, and right where they are about 1"};
     case AskedAs::rows:
-      return fmt::format("values are wrong in batches of {} rows, and right in those of {}", more_rows, usual_rows);
+      return {fmt::format("values are wrong in batches of {} rows, and right in those of {}", more_rows, usual_rows),
+              [](const AttentionCase& one) { return one.batch == usual_rows; }};
     case AskedAs::padded:
-    case AskedAs::padded_rows: return "values are wrong in calls with padding, and right in those without";
+    case AskedAs::padded_rows:
+      return {"values are wrong in calls with padding, and right in those without",
+              [](const AttentionCase& one) { return !is_padded(one); }};
     case AskedAs::step:
-      return "values are wrong in steps, whose queries are a sequence's last, and right in whole calls";
+      return {"values are wrong in steps, whose queries are a sequence's last, and right in whole calls", is_whole};
     case AskedAs::short_step:
-      return "values are wrong in steps of one query, and right in those of several and in whole calls";
+      return {"values are wrong in steps of one query, and right in those of several and in whole calls",
+              [](const AttentionCase& one) { return !is_step_of_one(one); }};
     case AskedAs::long_step:
-      return "values are wrong in steps over more keys than the window has, and right in shorter ones and in whole "
-             "calls";
+      return {
+          "values are wrong in steps over more keys than the window has, and right in shorter ones and in whole "
+          "calls",
+          [window = held<Attention>(claim)->window.value_or(0)](const AttentionCase& one) {
+            return is_whole(one) || one.tokens <= window;
+          }};
     case AskedAs::scaled_step:
-      return "values are wrong in steps at positions at which queries are scaled, and right in whole calls there";
-    case AskedAs::lengthy_step:
-      return fmt::format("values are wrong in steps over {} keys, and right in those over {} and in whole calls",
-                         long_call, short_call);
+      return {"values are wrong in steps at positions at which queries are scaled, and right in whole calls there",
+              is_whole};
+    case AskedAs::lengthy_step: return place_of_long_steps(session, claim);
+    case AskedAs::padded_short_step:
+      return {
+          "values are wrong in steps of one query over rows with padding, and right in longer steps and whole "
+          "calls",
+          [](const AttentionCase& one) { return !is_step_of_one(one) || !is_padded(one); }};
     case AskedAs::padded_step:
     case AskedAs::padded_rows_step:
-      return "values are wrong in steps over rows with padding, and right in those without";
+      return {"values are wrong in steps over rows with padding, and right in those without",
+              [](const AttentionCase& one) { return !is_padded(one); }};
     case AskedAs::far:
     case AskedAs::near_and_far:
-    case AskedAs::far_and_near: return "values are wrong in calls about the length from which frequencies change";
+    case AskedAs::far_and_near: return {"values are wrong in calls about the length from which frequencies change"};
     case AskedAs::far_step:
-      return "values are wrong in steps about the length from which frequencies change, and right in whole calls there";
-    case AskedAs::scaled: return "values are wrong in calls that reach positions at which queries are scaled";
+      return {
+          "values are wrong in steps about the length from which frequencies change, and right in whole calls there",
+          is_whole};
+    case AskedAs::scaled: return {"values are wrong in calls that reach positions at which queries are scaled"};
   }
-  return "";
+  return {};
 }
 
 }  // namespace sextant::identify

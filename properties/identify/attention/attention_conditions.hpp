@@ -53,6 +53,7 @@ class Conditions {
   std::string of_few_tokens(std::int64_t tokens) const;
   std::string of_padding(const AttentionCase& request) const;
   std::string of_steps(AskedAs call) const;
+  std::string of_padded_short_steps(const AttentionCase& request) const;
   std::string of_long_steps() const;
 
   Session& session_;
@@ -60,7 +61,17 @@ class Conditions {
   const OtherAttention& other_;
 };
 
+/// In which calls answers are wrong.
+struct PlaceOfCalls {
+  std::string words = {};  ///< empty where nothing is told
+  /// Whether they say of such a call that it is right; empty where that is of more than the call's extents.
+  std::function<bool(const AttentionCase& call)> says_right = {};
+};
+
+/// What is said of steps of which some are wrong, by no number of keys or queries.
+inline constexpr std::string_view wrong_in_some_steps = "values are wrong in some steps, and right in whole calls";
+
 /// What is said of calls that are the first whose answers are wrong, where nothing explains them.
-std::string words_of_calls(Session& session, const Spec& claim, AskedAs call);
+PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call);
 
 }  // namespace sextant::identify

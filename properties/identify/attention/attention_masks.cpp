@@ -140,7 +140,6 @@ class HeadMask {
       return range.end == mask_.tokens ? fmt::format("{} from {} on", many, range.first)
                                        : fmt::format("{} {} to {}", many, range.first, range.end - 1);
     };
-    const std::string_view verb = queries.count() == 1 ? "does" : "do";
     if (are_own && count == queries.count() && count > 1)
       return fmt::format("of {} tokens {} do not see their own keys", mask_.tokens, span("query", "queries", queries));
     std::int64_t of_block = 0;
@@ -150,8 +149,9 @@ class HeadMask {
     }
     // One query's keys are told one by one.
     if (count == 0 || of_block != count || queries.count() == 1) return {};
-    return fmt::format("of {} tokens {} {} not see {}", mask_.tokens, span("query", "queries", queries), verb,
-                       span("key", "keys", keys));
+    const std::string hidden = span("key", "keys", keys);
+    if (queries.count() == mask_.tokens) return fmt::format("of {} tokens no query sees {}", mask_.tokens, hidden);
+    return fmt::format("of {} tokens {} do not see {}", mask_.tokens, span("query", "queries", queries), hidden);
   }
 
   // The first query that sees other keys than the claim has.

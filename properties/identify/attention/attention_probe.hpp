@@ -30,8 +30,8 @@ class AttentionProbe {
   /// stand at one position; empty where queries but the first have NaN.
   std::vector<bool> seen_keys(std::int64_t tokens);
 
-  /// Whether the weights of all queries but the first sum to 1 in such a sequence, each key's value being 1: those of
-  /// keys that are not seen do not count in the sum.
+  /// Whether the weights of all queries but the first that see a key sum to 1 in such a sequence, each key's value
+  /// being 1: those of keys that are not seen do not count in the sum.
   bool sum_to_one(std::int64_t tokens);
 
   /// Of each query head the key head whose keys it scores, or whose values it reads; -1 where it is none alone.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -97,7 +98,8 @@ class AttentionIdentifier {
       take_steps();
       const bool is_claim = found_.spec && to_json(*found_.spec) == to_json(claim_);
       if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_tokens);
-      if (!found_.spec || is_claim || found_.confidence == Confidence::low) take_place(answers_.of_calls);
+      if (!found_.spec || is_claim || found_.confidence == Confidence::low)
+        take_place(answers_.of_calls.words, answers_.of_calls.says_right);
     }
     found_.calls = session_.calls();
     return std::move(found_);
@@ -191,13 +193,14 @@ class AttentionIdentifier {
   }
 
   // Of which tokens or heads answers are wrong, where nothing else is told of them.
-  bool take_place(const std::string& words) {
+  bool take_place(const std::string& words, std::function<bool(const AttentionCase& call)> says_right = {}) {
     const bool is_told =
         std::ranges::any_of(found_.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
     if (words.empty() || is_told) return false;
     found_.spec.reset();
     found_.confidence = Confidence::none;
     found_.faults.assign(1, Fault(words));
+    found_.faults.front().says_right = std::move(says_right);
     found_.table.push_back(words);
     return true;
   }
@@ -222,7 +225,19 @@ class AttentionIdentifier {
       };
       of_rows.push_back(mask_words({claimed_.num_heads, tokens, sees}, claimed_));
     }
-    return take_mask_words(words_of_rows(of_rows));
+    return take_mask_words(with_sums(words_of_rows(of_rows), tokens));
+  }
+
+  // The words of a mask, of so many tokens, and whether keys that are not seen count nevertheless.
+  std::string with_sums(std::string words, std::int64_t tokens) {
+    // Sums of 16 bits are off by as much as a key.
+    const bool has_exact_sums = !claimed_.sinks && !is_16_bit(claim_.dtype);
+    if (words.empty() || !has_exact_sums || probe_.sum_to_one(tokens)) return words;
+    const auto has = [&](std::string_view part) { return words.find(part) != std::string::npos; };
+    const bool is_of_one = has(" see key ") || has(" sees key ") || has("not see itself");
+    words += is_of_one ? ", though it counts in softmax's sum: its value is taken for 0"
+                       : ", though they count in softmax's sum: their values are taken for 0";
+    return words;
   }
 
   // Of each batch row a mask that no spec has, empty where it has one of a spec.
@@ -260,12 +275,7 @@ class AttentionIdentifier {
     const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
       return seen[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
     };
-    std::string words = mask_words({claimed_.num_heads, tokens, sees}, claimed_);
-    // Sums of 16 bits are off by as much as a key.
-    const bool has_exact_sums = !claimed_.sinks && !is_16_bit(claim_.dtype);
-    if (!words.empty() && has_exact_sums && !probe_.sum_to_one(tokens))
-      words += ", though they count in softmax's sum: their values are taken for 0";
-    return take_mask_words(std::move(words));
+    return take_mask_words(with_sums(mask_words({claimed_.num_heads, tokens, sees}, claimed_), tokens));
   }
 
   void take_mask() {

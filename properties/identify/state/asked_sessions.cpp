@@ -8,6 +8,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/identify/rotations/other_lengths.hpp"
+#include "properties/model/attention_case.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -296,6 +297,20 @@ std::vector<SessionCall> calls_of_two_orders(const EncodingModel& model) {
   if (const auto limit = limit_of_lengths(model)) sessions.add({.first = limit->beyond, .tokens = 4});
   auto made = std::move(sessions).made();
   return made.empty() ? std::vector<SessionCall>() : std::move(made.front());
+}
+
+std::vector<Call> steps_of_two_orders(const EncodingModel& model) {
+  std::vector<Call> calls;
+  if (!is_of<Attention>(model.spec())) return calls;
+  constexpr std::int64_t tokens = 6;
+  for (const std::int64_t queries : {1, 2}) {
+    for (const std::int64_t number : {1, 2, 3}) {
+      const Question question{.position = model.range().first + number, .tokens = tokens, .fill = number};
+      if (!model.fits(question)) continue;
+      calls.push_back(call_of(last_of(attention_case(model.spec(), question), queries), question.fill));
+    }
+  }
+  return calls;
 }
 
 }  // namespace sextant::identify

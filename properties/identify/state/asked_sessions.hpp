@@ -28,4 +28,7 @@ std::vector<std::vector<SessionCall>> sessions_of_calls(const EncodingModel& mod
 /// A few calls that are asked in two sessions, in this order and in reverse, to see whether anything is kept at all.
 std::vector<SessionCall> calls_of_two_orders(const EncodingModel& model);
 
+/// Likewise steps of attention, all of one shape; none of another encoding.
+std::vector<Call> steps_of_two_orders(const EncodingModel& model);
+
 }  // namespace sextant::identify

@@ -90,18 +90,35 @@ std::optional<Fault> kept_state(const Subject& subject, const Spec& probe, const
   return std::nullopt;
 }
 
+namespace {
+
+// Whether calls are answered otherwise in one order than in reverse, each in a session of its own.
+bool depends_on_order_of(const std::vector<Call>& calls, const Subject& subject, const EncodingModel& model) {
+  std::vector<Tensor> answers;
+  const auto first = subject.open(model.spec());
+  for (const Call& one : calls) answers.push_back(model.ask(*first, one));
+  const auto second = subject.open(model.spec());
+  for (std::size_t i = calls.size(); i-- > 0;) {
+    if (!are_alike(model.ask(*second, calls[i]), answers[i], model.spec().dtype)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool depends_on_order(const Subject& subject, const Spec& probe) {
   const auto model = model_of(probe);
   if (!subject.is_live()) return false;
-  const std::vector<SessionCall> calls = calls_of_two_orders(*model);
-  std::vector<Tensor> answers;
-  const auto first = subject.open(probe);
-  for (const SessionCall& one : calls) answers.push_back(model->ask(*first, one.call));
-  const auto second = subject.open(probe);
-  for (std::size_t i = calls.size(); i-- > 0;) {
-    if (!are_alike(model->ask(*second, calls[i].call), answers[i], probe.dtype)) return true;
+  std::vector<Call> calls;
+  for (SessionCall& one : calls_of_two_orders(*model)) calls.push_back(std::move(one.call));
+  if (depends_on_order_of(calls, subject, *model)) return true;
+  const std::vector<Call> steps = steps_of_two_orders(*model);
+  try {
+    return !steps.empty() && depends_on_order_of(steps, subject, *model);
+  } catch (const SubjectFailure&) {
+    // It has no steps.
+    return false;
   }
-  return false;
 }
 
 }  // namespace sextant::identify
