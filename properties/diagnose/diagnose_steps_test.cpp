@@ -462,8 +462,35 @@ TEST(DiagnosedSteps, SeePaddingInStepsOfOneQuery) {
   };
   EXPECT_EQ(said(other, plain),
             "values are wrong in steps of one query over rows with padding, and right in longer steps and whole calls");
-  for (const Change& change : {none, first, other})
+  const auto in_up_to_two = [](auto change) {
+    return [change](Asked& asked) {
+      if (asked.is_step() && asked.queries() <= 2 && (asked.inputs.contains("starts") || asked.inputs.contains("ends")))
+        change(asked);
+    };
+  };
+  const Change none_of_two = in_up_to_two([](Asked& asked) {
+    asked.inputs.erase("starts");
+    asked.inputs.erase("ends");
+  });
+  EXPECT_EQ(said(none_of_two, plain), "keys of padding are seen, in steps of one query or two alone");
+  const Change other_of_two = in_up_to_two([](Asked& asked) { asked.change("v", unlike); });
+  EXPECT_EQ(said(other_of_two, plain),
+            "values are wrong in steps of one query or two over rows with padding, and right in longer steps and whole "
+            "calls");
+  for (const Change& change : {none, first, other, none_of_two, other_of_two})
     EXPECT_NE(identify(changed(change), parse_spec(plain)).confidence, Confidence::high);
+}
+
+TEST(DiagnosedSteps, AreOtherOnesOfAFewQueries) {
+  const auto up_to = [](std::int64_t most) {
+    return [most](Asked& asked) {
+      if (asked.is_step() && asked.queries() <= most) asked.change("v", unlike);
+    };
+  };
+  EXPECT_EQ(said(up_to(1), plain),
+            "values are wrong in steps of one query, and right in those of several and in whole calls");
+  EXPECT_EQ(said(up_to(2), plain),
+            "values are wrong in steps of one query or two, and right in longer ones and in whole calls");
 }
 
 // What is told of a step of three keys, which no place of the usual steps has.

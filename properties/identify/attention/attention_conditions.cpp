@@ -216,7 +216,8 @@ std::string Conditions::of_steps(AskedAs call) const {
 std::string Conditions::of_padded_short_steps(const AttentionCase& request) const {
   const auto whole = case_of(claim_, request.batch == usual_rows ? AskedAs::padded : AskedAs::padded_rows);
   const std::string_view queries = whole && shown(last_of(*whole, 2)) == Shows::it ? "one query or two" : "one query";
-  return fmt::format(", in steps of {}{} alone", queries, names("padd") ? "" : " over rows with padding");
+  const bool is_of_padding = names("padd") || names("row");
+  return fmt::format(", in steps of {}{} alone", queries, is_of_padding ? "" : " over rows with padding");
 }
 
 // Over how many keys, between a short step that is as claimed and a long one that is not.
@@ -254,10 +255,14 @@ bool is_whole(const AttentionCase& call) { return !call.is_step(); }
 
 bool is_padded(const AttentionCase& call) { return !call.starts.empty() || !call.ends.empty(); }
 
-bool is_step_of_one(const AttentionCase& call) { return call.is_step() && call.queries() == 1; }
-
 bool is_wrong_in(Session& session, const Spec& claim, AttentionCase request) {
   return !AskedCase(session, claim, std::move(request), most_heads_of_long).wrong().empty();
+}
+
+// Steps of one query are wrong, and those of three are right.
+std::int64_t most_queries_of_short_steps(Session& session, const Spec& claim, AskedAs whole) {
+  const auto request = case_of(claim, whole, other_drawing);
+  return request && request->tokens > 2 && is_wrong_in(session, claim, last_of(*request, 2)) ? 2 : 1;
 }
 
 // Long steps are wrong, and short ones with the same scores are right. Short ones of a token that outweighs others, or
@@ -298,9 +303,12 @@ PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
               [](const AttentionCase& one) { return !is_padded(one); }};
     case AskedAs::step:
       return {"values are wrong in steps, whose queries are a sequence's last, and right in whole calls", is_whole};
-    case AskedAs::short_step:
-      return {"values are wrong in steps of one query, and right in those of several and in whole calls",
-              [](const AttentionCase& one) { return !is_step_of_one(one); }};
+    case AskedAs::short_step: {
+      const std::int64_t most = most_queries_of_short_steps(session, claim, AskedAs::usual);
+      return {most == 1 ? "values are wrong in steps of one query, and right in those of several and in whole calls"
+                        : "values are wrong in steps of one query or two, and right in longer ones and in whole calls",
+              [most](const AttentionCase& one) { return is_whole(one) || one.queries() > most; }};
+    }
     case AskedAs::long_step:
       return {
           "values are wrong in steps over more keys than the window has, and right in shorter ones and in whole "
@@ -312,11 +320,13 @@ PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
       return {"values are wrong in steps at positions at which queries are scaled, and right in whole calls there",
               is_whole};
     case AskedAs::lengthy_step: return place_of_long_steps(session, claim);
-    case AskedAs::padded_short_step:
-      return {
-          "values are wrong in steps of one query over rows with padding, and right in longer steps and whole "
-          "calls",
-          [](const AttentionCase& one) { return !is_step_of_one(one) || !is_padded(one); }};
+    case AskedAs::padded_short_step: {
+      const std::int64_t most = most_queries_of_short_steps(session, claim, AskedAs::padded_rows);
+      return {fmt::format("values are wrong in steps of {} over rows with padding, and right in longer steps and whole "
+                          "calls",
+                          most == 1 ? "one query" : "one query or two"),
+              [most](const AttentionCase& one) { return is_whole(one) || !is_padded(one) || one.queries() > most; }};
+    }
     case AskedAs::padded_step:
     case AskedAs::padded_rows_step:
       return {"values are wrong in steps over rows with padding, and right in those without",
