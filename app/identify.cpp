@@ -135,7 +135,8 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
     try {
       const auto subject = subject_from_argument(arguments.subject, asked, open);
       const Spec probe = subject->within_reach(asked);
-      if (serves(*subject, probe)) refuse_unused(arguments, name_of(operation_of(asked.encoding)));
+      const bool has_extents = arguments.heads > 0 || arguments.dim > 0;
+      if (has_extents && serves(*subject, probe)) refuse_unused(arguments, name_of(operation_of(asked.encoding)));
       const Identification made = identify::with_reading(*subject, probe, identify::identify(*subject, probe));
       return {made, probe, reads_its_spec(*subject, probe, made)};
     } catch (const SubjectFailure& failure) {

@@ -46,22 +46,6 @@ bool is_constant(const Tensor& answer) {
   return answer.elements() > 1;
 }
 
-// How far two answers are apart; nothing where sums taken in another order explain it: some units in the last place of
-// the greatest value.
-std::optional<double> apart(const Tensor& one, const Tensor& other, Dtype dtype) {
-  if (one.elements() != other.elements()) return std::nullopt;
-  double most = 0;
-  double greatest = 0;
-  for (std::int64_t i = 0; i < one.elements(); ++i) {
-    const double difference = std::fabs(one.at(i) - other.at(i));
-    if (std::isfinite(difference)) most = std::max(most, difference);
-    if (std::isfinite(one.at(i))) greatest = std::max(greatest, std::fabs(one.at(i)));
-  }
-  constexpr double units = 16;
-  if (most <= units * std::ldexp(greatest, -format_of(dtype).precision)) return std::nullopt;
-  return most;
-}
-
 // By what is kept from call to call, where asked calls bear it out.
 DiagnosedDifference state_told(const Subject& subject, const Spec& claim) {
   try {

@@ -73,14 +73,16 @@ FieldsRead fields_read_by(const Subject& subject, const Spec& spec, const Descri
   const std::vector<Variant> variants = model->variants();
   if (variants.empty()) return {};
   const std::vector<Question> questions = telling_questions(*model, spec);
+  std::vector<Call> calls;
+  for (const Question& question : questions) calls.push_back(model->call_of(question));
   std::set<std::string> changed;
   try {
     const std::vector<Tensor> own = answers_of(subject, spec, questions);
     for (const Variant& variant : variants) {
       const auto other = model_of(variant.spec);
-      const bool shows = std::ranges::any_of(questions, [&](const Question& question) {
-        return shows_in_inputs(model->call_of(question), other->call_of(question));
-      });
+      bool shows = false;
+      for (std::size_t i = 0; i < questions.size(); ++i)
+        shows = shows || shows_in_inputs(calls[i], other->call_of(questions[i]));
       if (shows) continue;
       changed.insert(variant.field);
       if (!is_ignored(subject, variant, own, questions)) return {};

@@ -177,12 +177,12 @@ class RelativeBiasIdentifier {
     return weight;
   }
 
-  // Whether queries from position `first` on and keys from 0 on have the buckets of these distances, by their places.
   struct Shape {
     std::int64_t queries;
     std::int64_t keys;
     std::int64_t first;
   };
+  // Whether queries from position `first` on and keys from 0 on have the buckets of these distances, by their places.
   bool are(const Shape& shape, const std::function<std::int64_t(std::int64_t query, std::int64_t key)>& relative) {
     std::vector<std::int64_t> queries;
     std::vector<std::int64_t> keys;

@@ -1,3 +1,5 @@
+// Over 400 lines: one search, whose readings, of rows and of bands by themselves, share how a band is judged.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

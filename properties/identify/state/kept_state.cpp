@@ -58,8 +58,10 @@ bool explains(const SessionReading& reading, const std::vector<AnsweredSession>&
   return true;
 }
 
-bool are_alike(const Tensor& one, const Tensor& other, Dtype dtype) {
-  if (one.elements() != other.elements()) return false;
+}  // namespace
+
+std::optional<double> apart(const Tensor& one, const Tensor& other, Dtype dtype) {
+  if (one.elements() != other.elements()) return std::nullopt;
   double most = 0;
   double greatest = 0;
   for (std::int64_t i = 0; i < one.elements(); ++i) {
@@ -67,12 +69,10 @@ bool are_alike(const Tensor& one, const Tensor& other, Dtype dtype) {
     if (std::isfinite(difference)) most = std::max(most, difference);
     if (std::isfinite(one.at(i))) greatest = std::max(greatest, std::fabs(one.at(i)));
   }
-  // Sums taken in another order.
   constexpr double units = 16;
-  return most <= units * std::ldexp(greatest, -format_of(dtype).precision);
+  if (most <= units * std::ldexp(greatest, -format_of(dtype).precision)) return std::nullopt;
+  return most;
 }
-
-}  // namespace
 
 std::optional<Fault> kept_state(const Subject& subject, const Spec& probe, const Spec& claim) {
   const auto model = model_of(claim);
@@ -99,7 +99,7 @@ bool depends_on_order_of(const std::vector<Call>& calls, const Subject& subject,
   for (const Call& one : calls) answers.push_back(model.ask(*first, one));
   const auto second = subject.open(model.spec());
   for (std::size_t i = calls.size(); i-- > 0;) {
-    if (!are_alike(model.ask(*second, calls[i]), answers[i], model.spec().dtype)) return true;
+    if (apart(model.ask(*second, calls[i]), answers[i], model.spec().dtype)) return true;
   }
   return false;
 }

@@ -13,6 +13,10 @@ namespace sextant::identify {
 inline constexpr std::string_view depends_on_calls =
     "answers depend on the calls before, or on the session: the same question has another answer elsewhere";
 
+/// How far two answers to one question are apart, at most; nothing where sums taken in another order explain it, some
+/// units in the last place of the greatest value, and of answers of other sizes.
+std::optional<double> apart(const Tensor& one, const Tensor& other, Dtype dtype);
+
 /// What answers depend on where they depend on the calls before, as some fifty calls of several sessions bear out: "in
 /// a call of one token positions beyond those of the last call of several tokens are taken for the greatest of them".
 /// A claim under which the answers are right otherwise is needed. Nothing where all are right, or no reading explains

@@ -1,3 +1,5 @@
+// Over 400 lines: one list of what a session may keep and by which key, each a few lines.
+
 #include "properties/identify/state/session_readings.hpp"
 
 #include <fmt/format.h>
