@@ -12,10 +12,11 @@
 #   listed. Its rooms are the folders; the sources that are listed have those of what they link.
 # sextant_precompile(TARGET HEADER...)
 #   Most sources of the target include these headers of others, which are then read once.
-# sextant_unite(TARGET COUNT)
-#   Sources are compiled COUNT at a time where most of their cost is what they share: the templates of headers. Four units of 8 sources of
-#   properties/ take 31 s, one of 32 takes 20. Their names without linkage are then one scope's, and differ. Those that Highway takes once per
-#   target stand alone. Not in builds without precompiled headers, which see that each source stands alone.
+# sextant_unite(TARGET COUNT|FOLDERS)
+#   Sources are compiled COUNT at a time, or those of a folder at once, where most of their cost is what they share: the templates of headers. Four
+#   units of 8 sources of properties/ take 31 s, one of 32 takes 20. Their names without linkage are then one scope's, and differ; by folders, a new
+#   source moves none of another folder. Those that Highway takes once per target stand alone. Not in builds without precompiled headers, which see
+#   that each source stands alone.
 # sextant_optimize(TARGET LEVEL)
 #   A release's optimization where CMake's -O3 costs more of a build than it saves of a run: no loop of the target takes long.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] [SLOW PATTERN...] LIBRARIES ...)
@@ -184,11 +185,16 @@ function(sextant_precompile target)
   endif()
 endfunction()
 
-function(sextant_unite target count)
+function(sextant_unite target units)
   if(CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_DISABLE_PRECOMPILE_HEADERS)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+  if(units STREQUAL "FOLDERS")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  else()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${units})
+  endif()
   # A unit includes sources, whose own types GCC then takes for those of a header.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
@@ -198,6 +204,10 @@ function(sextant_unite target count)
     file(STRINGS ${source} includes_itself REGEX "hwy/foreach_target\\.h" LIMIT_COUNT 1)
     if(includes_itself)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    elseif(units STREQUAL "FOLDERS")
+      cmake_path(GET source PARENT_PATH folder)
+      string(REPLACE "/" "_" folder "${folder}/")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
     endif()
   endforeach()
 endfunction()

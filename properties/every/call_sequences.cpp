@@ -11,7 +11,7 @@
 namespace sextant {
 namespace {
 
-constexpr std::int64_t heads = 2;
+constexpr std::int64_t asked_heads = 2;
 constexpr std::int64_t long_call = 4500;  // beyond tables of 4096 rows
 constexpr std::int64_t doublings = 5;
 constexpr std::int64_t decoded = 5;
@@ -44,7 +44,7 @@ std::vector<SequencedCall> calls_of(Sequence sequence, const EncodingModel& mode
     Question question{.position = first,
                       .tokens = std::min(std::max<std::int64_t>(count, 1), model.most_tokens_from(first)),
                       .batch = batch,
-                      .heads = heads,
+                      .heads = asked_heads,
                       .fill = fill % plain_fills,
                       .order = static_cast<std::int64_t>(order)};
     if (first >= range.last) return;

@@ -19,14 +19,13 @@ namespace {
 
 using reference::Certainty;
 using reference::Enclosure;
-using reference::Precision;
+using reference::first_precision;
 using reference::RealPair;
 using reference::RealVector;
 
-constexpr Precision precision = reference::first_precision;
 constexpr double ulps = 4;  // k
 
-Enclosure zero() { return {std::int64_t{0}, precision}; }
+Enclosure zero() { return {std::int64_t{0}, first_precision}; }
 
 double size_of_pair(const Enclosure& a, const Enclosure& b) { return hypot(a, b).upper(); }
 
@@ -59,7 +58,8 @@ class Group {
     for (std::int64_t row = first; row < first + heads * tokens_; ++row) queries_ += has_gradient(row) ? 1 : 0;
     for (std::int64_t t = 0; t < tokens_; ++t) {
       const std::int64_t row = (batch_ * encoding_.num_kv_heads + kv_) * tokens_ + t;
-      keys_.push_back(oracle_.turned(request_.k, row, place_of(request_, batch_, t, Role::key, lengths_), precision));
+      keys_.push_back(
+          oracle_.turned(request_.k, row, place_of(request_, batch_, t, Role::key, lengths_), first_precision));
       key_values_.push_back(keys_.back().value);
       values_.push_back(read(request_.v, row));
     }
@@ -108,7 +108,7 @@ class Group {
   RealVector read(const Tensor& tensor, std::int64_t row) const {
     RealVector values;
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
-      values.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
+      values.emplace_back(tensor.at(row * encoding_.head_dim + c), first_precision);
     return values;
   }
 
@@ -122,12 +122,13 @@ class Group {
   TurnedGradient add_query(std::int64_t head, std::int64_t token) {
     const std::int64_t row = (batch_ * encoding_.num_heads + head) * tokens_ + token;
     const AttentionOracle::Vector query =
-        oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query, lengths_), precision);
+        oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query, lengths_), first_precision);
     const RealVector by_out = read(grad_, row);
     const KeyRange seen = request_.seen_by(encoding_, batch_, token);
     std::optional<Enclosure> of_query;
     if (encoding_.query_scale)
-      of_query = reference::query_scale(*encoding_.query_scale, request_.query_position(batch_, token), precision);
+      of_query =
+          reference::query_scale(*encoding_.query_scale, request_.query_position(batch_, token), first_precision);
     const double scale_of_scores = arithmetic_.scale * (of_query ? of_query->upper() : 1);
     const auto n = static_cast<double>(seen.count() + (encoding_.sinks ? 1 : 0));
     const auto d = static_cast<double>(width_);
@@ -135,9 +136,9 @@ class Group {
       return request_.positions[static_cast<std::size_t>(batch_ * tokens_) + t];
     };
 
-    const Enclosure common_scale = encoding_.softmax_scale
-                                       ? Enclosure(*encoding_.softmax_scale, precision)
-                                       : Enclosure(1.0, precision) / sqrt(Enclosure(encoding_.head_dim, precision));
+    const Enclosure common_scale = encoding_.softmax_scale ? Enclosure(*encoding_.softmax_scale, first_precision)
+                                                           : Enclosure(1.0, first_precision) /
+                                                                 sqrt(Enclosure(encoding_.head_dim, first_precision));
     const Enclosure real_scale = of_query ? common_scale * *of_query : common_scale;
 
     // A and max |s|, as attention's oracle has them; M of step 4.
@@ -148,7 +149,7 @@ class Group {
     for (std::size_t key = 0; key < static_cast<std::size_t>(tokens_); ++key) {
       const ScoreTerm bias =
           oracle_.bias_at({.query = position(static_cast<std::size_t>(token)), .key = position(key), .head = head},
-                          request_.weight ? &*request_.weight : nullptr, precision);
+                          request_.weight ? &*request_.weight : nullptr, first_precision);
       biases.push_back(bias.value);
       if (!seen.contains(static_cast<std::int64_t>(key))) continue;
       ScoreParts parts{.products = 0, .bias = abs(bias.value).upper(), .roundings = bias.roundings};
@@ -186,7 +187,7 @@ class Group {
         encoding_,
         {seen, query.value, key_values_, values_, biases, sink,
          encoding_.query_scale ? std::optional(request_.query_position(batch_, token)) : std::nullopt},
-        precision);
+        first_precision);
     std::vector<Enclosure> by_weight;
     Enclosure mean = zero();
     const auto first = static_cast<std::size_t>(seen.first);
@@ -203,8 +204,8 @@ class Group {
       Enclosure by_score = real_weight * (by_weight[key - first] - mean) * real_scale;
       if (encoding_.logit_softcap) {
         const Enclosure part =
-            tanh(product_of(query, key) * real_scale / Enclosure(*encoding_.logit_softcap, precision));
-        by_score = by_score * (Enclosure(1.0, precision) - square(part));
+            tanh(product_of(query, key) * real_scale / Enclosure(*encoding_.logit_softcap, first_precision));
+        by_score = by_score * (Enclosure(1.0, first_precision) - square(part));
       }
       const double weight = real_weight.upper();
       for (std::size_t c = 0; c < width_; ++c) {
@@ -246,12 +247,14 @@ class Group {
         const Enclosure& g0 = turned.value[static_cast<std::size_t>(to.first)];
         const Enclosure& g1 = turned.value[static_cast<std::size_t>(to.second)];
         // The rotation of (1, 0) is (a, b), that of (0, 1) is (-b, a).
-        const RealPair image = turning->turned(place, pair, {Enclosure(1.0, precision), zero()}, precision).value;
+        const RealPair image =
+            turning->turned(place, pair, {Enclosure(1.0, first_precision), zero()}, first_precision).value;
         const double size = size_of_pair(g0, g1);
         const double error = turned.bounds[next] * (1 + stored_u_) + stored_u_ * size;
-        const Enclosure norm(size + error, precision);
+        const Enclosure norm(size + error, first_precision);
         const double scale = size_of_pair(image.first, image.second);
-        const double bound = scale * error + turning->turned(place, pair, {norm, zero()}, precision).bound.upper();
+        const double bound =
+            scale * error + turning->turned(place, pair, {norm, zero()}, first_precision).bound.upper();
         row.value[static_cast<std::size_t>(from.first)] = image.first * g0 + image.second * g1;
         row.value[static_cast<std::size_t>(from.second)] = image.first * g1 - image.second * g0;
         for (const std::int64_t channel : {from.first, from.second})

@@ -19,7 +19,7 @@ using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 Key key_of_row(const AttentionPlaceOfHead& at) { return {at.batch, at.head, at.token}; }
 
 // Of one side of the places: which of its numbers are wrong.
-struct Numbers {
+struct AskedNumbers {
   std::set<std::int64_t> all;
   std::set<std::int64_t> wrong;
 
@@ -107,13 +107,13 @@ class WrongRows {
   static constexpr std::string_view rest = ", and the rest is right";
 
   // The numbers that are told of first, the others being where those are.
-  const Numbers& told_first() const { return tokens_.is_part() ? tokens_ : heads_.is_part() ? heads_ : rows_; }
+  const AskedNumbers& told_first() const { return tokens_.is_part() ? tokens_ : heads_.is_part() ? heads_ : rows_; }
   bool are_many() const { return told_first().wrong.size() > 1; }
 
   std::string places() const {
     if (wrong_.size() != tokens_.wrong.size() * heads_.wrong.size() * rows_.wrong.size()) return {};
     std::string words;
-    const auto add = [&](const Numbers& numbers, std::string_view one, std::string_view many) {
+    const auto add = [&](const AskedNumbers& numbers, std::string_view one, std::string_view many) {
       if (!numbers.is_part()) return true;
       const auto text = numbers.words(one, many);
       if (!text) return false;
@@ -167,9 +167,9 @@ class WrongRows {
   const AskedCase& asked_;
   const std::vector<AttentionPlaceOfHead>& wrong_;
   std::map<Key, RightRow> right_;
-  Numbers tokens_;
-  Numbers heads_;
-  Numbers rows_;
+  AskedNumbers tokens_;
+  AskedNumbers heads_;
+  AskedNumbers rows_;
 };
 
 }  // namespace
