@@ -18,6 +18,7 @@
 #include "lib/spec/spec.hpp"
 #include "reports/baseline.hpp"
 #include "reports/json.hpp"
+#include "reports/read_json.hpp"
 #include "reports/terminal.hpp"
 #include "reports/text.hpp"
 #include "reports/write.hpp"
@@ -58,7 +59,11 @@ int run_one(const AuditCommand& command) {
   refuse_unfit_recipe(arguments, claimed);
   std::optional<Report> baseline;
   if (!arguments.baseline.empty()) {
-    baseline = read_reference_file(arguments.baseline).report;
+    try {
+      baseline = read_reference_file(arguments.baseline).report;
+    } catch (const ReadError& failure) {
+      throw UsageError(fmt::format("--baseline {}", failure.what()));
+    }
     refuse_incomparable(arguments, *baseline, claimed);
   }
   if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));

@@ -419,7 +419,8 @@ TEST_F(Command, ASubjectWithoutTheOperationExitsFour) {
   write("other.py", "def bucket(relative, spec):\n    return relative\n");
   const Finished finished = sextant(std::string("audit python:other.py") + spec);
   EXPECT_EQ(finished.status, 4);
-  EXPECT_NE(finished.output.find("nothing applicable ran"), std::string::npos);
+  EXPECT_NE(finished.output.find("nothing applicable ran: the subject defines no"), std::string::npos)
+      << finished.output;
 }
 
 // Without a spec, builtin is audited against every encoding, a folder of reports each.
@@ -998,6 +999,9 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec transformer-512 --only bounds --replay accuracy:position=1,rows=1",
        "--replay: names its property: leave out --only and --skip"},
       {"audit builtin --spec transformer-512 --replay isometry:position=0,tokens=1,heads=1,fill=1", "does not apply"},
+      {"audit builtin --spec llama-2-7b --replay accuracy:pos=1",
+       "expected the fields position, tokens, batch, heads, fill[, order], in this order"},
+      {"audit builtin --spec transformer-512 --baseline absent.json", "--baseline absent.json: cannot be read"},
       {"audit builtin --spec transformer-512 --replay odd:x=1", "no property is called \"odd\""},
       {"audit builtin --spec transformer-512 --report spec.json", "spec.json: the directory cannot be created"},
       {"audit builtin --spec transformer-512 --unknown", "--unknown"},

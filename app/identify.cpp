@@ -171,6 +171,14 @@ std::vector<std::string> words_of(const std::vector<identify::Fault>& faults) {
   return words;
 }
 
+// Of an answer whose class is a weaker one, which allows what the lines above say is wrong.
+std::string allowance(const Found& found) {
+  const Identification& made = found.identification;
+  if (made.spec->accuracy == found.probe.accuracy || (made.faults.empty() && made.arithmetic.empty())) return "";
+  return fmt::format("this claim allows what is said above: with accuracy {} it does not hold\n",
+                     name_of(found.probe.accuracy));
+}
+
 void print_text(const Arguments& arguments, const Found& found) {
   constexpr std::size_t indent = 13;
   const auto line = [](std::string_view label, const std::string& text) {
@@ -203,7 +211,7 @@ void print_text(const Arguments& arguments, const Found& found) {
         "\nthe subject reads its spec: asked under the claim in `asked` it computes the answer's, and asked under the "
         "answer's something else again; change the code, not the claim\n");
   else if (made.spec)
-    fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
+    fmt::print("\naudit it: {}\n{}", printable(audit_command(arguments, *made.spec)), allowance(found));
 }
 
 void print_json(const Arguments& arguments, const Found& found) {

@@ -131,6 +131,20 @@ std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Sub
   return diagnosis;
 }
 
+// Which fields a subject ignores and how it says that this is meant: advice is a note, and what fails a strict audit its
+// cause, unless values are wrong.
+void tell_unread(Report& report, const Subject& subject, const Spec& spec) {
+  const auto liveness = std::ranges::find(report.results, "parameter_liveness", &PropertyResult::id);
+  if (liveness == report.results.end() || liveness->verdict != Verdict::violated) return;
+  const std::string unread = unread_text(subject, spec);
+  if (unread.empty()) return;
+  if (is_aside(report, *liveness) || std::ranges::any_of(report.results, is_violated_law)) {
+    report.notes.push_back(unread);
+  } else if (!report.diagnosis) {
+    report.diagnosis.emplace().differences.push_back({unread, "", DiagnosedStage::other});
+  }
+}
+
 // Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for
 // the page's pictures.
 void judge_all(Report& report, const AuditArguments& arguments, const Subject& subject, const Spec& spec,
@@ -205,6 +219,7 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
     report.diagnosis = diagnosis_of(arguments, subject, spec, report.results);
   report.notes = notes;
   if (!read.how_known.empty()) report.notes.push_back(read.how_known);
+  tell_unread(report, subject, spec);
   report.seconds = seconds_since(start);
   if (log) log->ended(report);
 }

@@ -37,6 +37,7 @@ bool grew(double older, double newer) { return newer > older + 0.01 || (std::isn
 // A number in any case: two that are compared differ.
 std::string ratio_text(double of_bound, int digits) {
   if (!std::isfinite(of_bound)) return "beyond any bound";
+  if (of_bound > 1e6) return "more than a million times the bound";
   return fmt::format("{:.{}g} {}", of_bound, digits, of_bound <= 1 ? "of the bound" : "times the bound");
 }
 

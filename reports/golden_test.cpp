@@ -100,6 +100,10 @@ TEST(Headline, SaysTheGoodAndTheEmpty) {
   report.results = {result("d", Verdict::crashed)};
   report.results.back().level = Level::advice;
   EXPECT_EQ(headline(report), "advice not followed: 1");
+  // What does not apply is no cause where something would.
+  report.results = {result("law", Verdict::not_applicable), result("other", Verdict::unsupported)};
+  report.results.back().reason = "the subject defines no encode, but rotate";
+  EXPECT_EQ(headline(report), "nothing applicable ran: the subject defines no encode, but rotate");
   // Contracts alone show no right value.
   report.results = {result("law", Verdict::unsupported), result("contract", Verdict::holds)};
   report.results.back().level = Level::contract;

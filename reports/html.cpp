@@ -136,7 +136,7 @@ data wrong_data(const Report& report, const PropertyResult& result) {
   wrong.set("id", result.id);
   wrong.set("title", fmt::format("“{}”", printable(capitalized(result.title))));
   wrong.set("finding",
-            printable(capitalized(result.simplest ? narrative_of(result.simplest->finding) : result.reason)));
+            printable(result.simplest ? capitalized(narrative_of(result.simplest->finding)) : result.reason));
   if (!is_decided_by_other_calls(report) && result.horizon && *result.horizon >= report.first_position) {
     const std::string horizon = report.grid.text(*result.horizon);
     wrong.set("horizon", *result.horizon == report.first_position ? fmt::format("At position {} alone", horizon)

@@ -12,14 +12,19 @@
 namespace sextant {
 namespace {
 
-// ": decode: a rope has no cache", where one reason is that of all.
+// ": decode: a rope has no cache", where one reason is that of all; that of those which apply, where there are any.
 std::string why_nothing_ran(const Report& report) {
   if (report.results.empty()) return ": no property was asked";
-  const PropertyResult& first = report.results.front();
-  const bool is_of_all =
-      std::ranges::all_of(report.results, [&](const PropertyResult& result) { return result.reason == first.reason; });
-  if (!is_of_all || first.reason.empty()) return "";
-  return fmt::format(": {}{}", report.results.size() == 1 ? first.id + ": " : "", first.reason);
+  const auto applies = [](const PropertyResult& result) { return result.verdict != Verdict::not_applicable; };
+  const bool any_applies = std::ranges::any_of(report.results, applies);
+  const PropertyResult* first = nullptr;
+  for (const PropertyResult& result : report.results) {
+    if (any_applies && !applies(result)) continue;
+    if (first == nullptr) first = &result;
+    if (result.reason != first->reason) return "";
+  }
+  if (first->reason.empty()) return "";
+  return fmt::format(": {}{}", report.results.size() == 1 ? first->id + ": " : "", first->reason);
 }
 
 // The line that begins so; empty if there is none, or no other.

@@ -74,14 +74,15 @@ std::optional<std::int64_t> horizon_of(const Report& report) {
 }
 
 std::string correctness_text(const Report& report) {
-  if (report.stop) return "";
+  // A replay is of one case, which says nothing of other positions.
+  if (report.stop || report.profile == "replay") return "";
   const PropertyResult* accuracy = accuracy_in(report);
   const std::string last = report.grid.text(report.last_position);
   const std::string all = fmt::format("positions {} to {}", report.grid.text(report.first_position), last);
   if (accuracy != nullptr && accuracy->verdict == Verdict::holds) {
     const std::optional<Coverage>& swept = accuracy->coverage;
     // Other properties may have seen wrong values in calls that accuracy did not ask.
-    if (has_violations(report)) return fmt::format("every value that accuracy asked is correct, {}", all);
+    if (has_violations(report)) return fmt::format("accuracy holds, {}", all);
     if (!swept || swept->values == 0) return fmt::format("every value asked is correct, {}", all);
     if (swept->positions == swept->claimed) return fmt::format("every value is correct, {}", all);
     return fmt::format("every value asked is correct, {} ({} of {} whole)", all, swept->positions, swept->claimed);

@@ -55,11 +55,12 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
   // A witness of what the encoding lacks is beyond the bound, as it has to be.
   if (judged && !(result.theory == Theory::fails && result.verdict == Verdict::holds))
     line += fmt::format(", worst {}", bound_text(result.worst->deviation.of_bound));
-  // A long note beside a verdict has lines of its own.
+  // A long note has lines of its own.
   constexpr std::size_t longest_note = 72;
   const std::string reason = printable(result.reason);
-  if (judged && reason.size() > longest_note) {
-    line += ";\n    " + wrapped(reason, 4, 110);
+  if (reason.size() > longest_note) {
+    while (line.ends_with(' ')) line.pop_back();
+    line += (judged ? ";\n    " : "\n    ") + wrapped(reason, 4, 110);
   } else if (!reason.empty()) {
     line += fmt::format("{} {}", judged ? ";" : "", reason);
   }

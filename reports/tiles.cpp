@@ -46,8 +46,8 @@ void add_causes(std::vector<Tile>& tiles, const Report& report) {
     tiles.push_back({"Effective bits of the angle", fmt::format("{:.1f}", *survey.angle_bits),
                      "-log2 of the worst relative error of an angle: 24 for a float32 angle, 8 for a bfloat16 one."});
   if (survey.output_bits && *survey.output_bits > 1)
-    tiles.push_back({"Effective bits of the values", fmt::format("{:.1f}", *survey.output_bits),
-                     "-log2 of the worst error near position 0, where the angle costs nothing."});
+    tiles.push_back({"Effective bits of the values near position 0", fmt::format("{:.1f}", *survey.output_bits),
+                     "-log2 of the worst error there, where the angle costs nothing."});
   const bool is_reached = survey.half_spacing && *survey.half_spacing < report.last_position;
   if (is_reached)
     tiles.push_back({"Error below half the spacing of neighbours up to",

@@ -11,10 +11,14 @@
 namespace sextant {
 namespace {
 
+// "position, tokens[, order]": an order may be left out.
 std::string names_of(const CaseFields& fields) {
-  std::vector<std::string_view> names;
-  for (const CaseField& field : fields) names.push_back(field.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  std::string names;
+  for (const CaseField& field : fields) {
+    const std::string name = fmt::format("{}{}", names.empty() ? "" : ", ", field.name);
+    names += field.role == FieldRole::order ? fmt::format("[{}]", name) : name;
+  }
+  return names;
 }
 
 }  // namespace

@@ -98,6 +98,10 @@ TEST(UnreadFields, AreThoseThatChangeNoBit) {
     return read;
   };
   EXPECT_FALSE(fields_read_by(rotating(theta_alone, pass), claim(), {}).fields);
+  const std::string unread = unread_text(rotating(theta_alone, pass), claim());
+  EXPECT_NE(unread.find("pairing, "), std::string::npos) << unread;
+  EXPECT_TRUE(unread.ends_with("; if it is made for one spec, fields = [\"rope_theta\"] says so")) << unread;
+  EXPECT_EQ(unread_text(rotating(as_asked, pass), claim()), "");
 }
 
 TEST(UnreadFields, AreThoseThatASubjectDoesNotName) {

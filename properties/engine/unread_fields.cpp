@@ -47,16 +47,50 @@ bool shows_in_inputs(const Call& one, const Call& other) {
   return !same_bits(one.vectors, other.vectors) || !alike(one.weight, other.weight) || !alike(one.sinks, other.sinks);
 }
 
-// Whether the subject answers a variant as it answers the claim. Of a variant of another width that is a result of the
-// claim's, which the protocol refuses.
+// Whether the subject answers a variant as it answers the claim, and does not refuse it. Of a variant of another width
+// that is a result of the claim's, which the protocol refuses.
 bool is_ignored(const Subject& subject, const Variant& variant, const std::vector<Tensor>& own,
                 const std::vector<Question>& questions) {
   try {
     return same_bits(own, answers_of(subject, variant.spec, questions));
   } catch (const SubjectFailure& failure) {
-    if (failure.kind() == FailureKind::protocol) return true;
-    throw;
+    return failure.kind() == FailureKind::protocol;
   }
+}
+
+// The fields whose change changes an answer, or is refused, and those whose change does not, where no input shows it.
+struct Heard {
+  std::set<std::string> fields;
+  std::set<std::string> ignored;
+};
+enum class Wanted { every_field, whether_any_is_heard };
+
+Heard heard_fields(const Subject& subject, const Spec& spec, Wanted wanted) {
+  Heard heard;
+  const auto model = model_of(spec);
+  const std::vector<Variant> variants = model->variants();
+  if (variants.empty()) return heard;
+  const std::vector<Question> questions = telling_questions(*model, spec);
+  std::vector<Call> calls;
+  for (const Question& question : questions) calls.push_back(model->call_of(question));
+  std::vector<Tensor> own;
+  try {
+    own = answers_of(subject, spec, questions);
+  } catch (const SubjectFailure&) {
+    return heard;  // of which the properties tell
+  }
+  for (const Variant& variant : variants) {
+    const auto other = model_of(variant.spec);
+    bool shows = false;
+    for (std::size_t i = 0; i < questions.size(); ++i)
+      shows = shows || shows_in_inputs(calls[i], other->call_of(questions[i]));
+    if (shows) continue;
+    (is_ignored(subject, variant, own, questions) ? heard.ignored : heard.fields).insert(variant.field);
+    if (wanted == Wanted::whether_any_is_heard && !heard.fields.empty()) return heard;
+  }
+  // One of a field's variants may be as good as the claim itself.
+  std::erase_if(heard.ignored, [&](const std::string& field) { return heard.fields.contains(field); });
+  return heard;
 }
 
 }  // namespace
@@ -69,31 +103,20 @@ FieldsRead fields_read_by(const Subject& subject, const Spec& spec, const Descri
                 : fmt::format("the subject says that of the spec it reads {}", fmt::join(*description.fields, ", "))};
   }
   if (!subject.is_live()) return {};
-  const auto model = model_of(spec);
-  const std::vector<Variant> variants = model->variants();
-  if (variants.empty()) return {};
-  const std::vector<Question> questions = telling_questions(*model, spec);
-  std::vector<Call> calls;
-  for (const Question& question : questions) calls.push_back(model->call_of(question));
-  std::set<std::string> changed;
-  try {
-    const std::vector<Tensor> own = answers_of(subject, spec, questions);
-    for (const Variant& variant : variants) {
-      const auto other = model_of(variant.spec);
-      bool shows = false;
-      for (std::size_t i = 0; i < questions.size(); ++i)
-        shows = shows || shows_in_inputs(calls[i], other->call_of(questions[i]));
-      if (shows) continue;
-      changed.insert(variant.field);
-      if (!is_ignored(subject, variant, own, questions)) return {};
-    }
-  } catch (const SubjectFailure&) {
-    return {};  // it refuses the variant, or the claim itself, of which the properties tell
-  }
-  if (changed.empty()) return {};
+  const Heard heard = heard_fields(subject, spec, Wanted::whether_any_is_heard);
+  if (!heard.fields.empty() || heard.ignored.empty()) return {};
   return {std::vector<std::string>{},
           fmt::format("the subject serves this claim alone: no bit of its answers depends on {}",
-                      fmt::join(changed, ", "))};
+                      fmt::join(heard.ignored, ", "))};
+}
+
+std::string unread_text(const Subject& subject, const Spec& spec) {
+  const Heard heard = heard_fields(subject, spec, Wanted::every_field);
+  if (heard.ignored.empty()) return {};
+  std::vector<std::string> quoted;
+  for (const std::string& field : heard.fields) quoted.push_back('"' + field + '"');
+  return fmt::format("no bit of its answers depends on {}; if it is made for one spec, fields = [{}] says so",
+                     fmt::join(heard.ignored, ", "), fmt::join(quoted, ", "));
 }
 
 std::optional<std::string> why_unread(const Property& property, const FieldsRead& read) {

@@ -21,6 +21,10 @@ struct FieldsRead {
 /// @throws Interrupted.
 FieldsRead fields_read_by(const Subject& subject, const Spec& spec, const Description& description);
 
+/// Of a subject that reads some fields and not others: "no bit of its answers depends on pairing; if it is made for one
+/// spec, fields = ["rope_theta"] says so". Empty where each is heard or refused. @throws Interrupted.
+std::string unread_text(const Subject& subject, const Spec& spec);
+
 /// Why the property says nothing of a subject that reads these fields, or nothing if it is to be judged.
 std::optional<std::string> why_unread(const Property& property, const FieldsRead& read);
 

@@ -192,7 +192,8 @@ class BeyondTheClaim {
     }
     const PositionGrid grid = position_grid_of(spec_.encoding);
     return fmt::format(
-        "beyond the claim, which is not judged, it {} at position {}{}", name_of(found), grid.text(wrong),
+        "not judged, as the claim ends at {}: at position {} it {}{}", grid.text(model_->range().last - 1),
+        grid.text(wrong), name_of(found),
         right < model_->range().last ? "" : fmt::format(", and the law goes on to {}", grid.text(right)));
   }
 

@@ -58,7 +58,8 @@ try:
 except ImportError:
     BFLOAT16 = None
 
-OPERATIONS = ("encode", "table", "rotate", "qk_norm_rope", "bias", "bucket", "attend", "backward", "reset")
+CLAIMED = ("encode", "table", "rotate", "qk_norm_rope", "bias", "attend")  # what a spec is of
+OPERATIONS = (*CLAIMED, "bucket", "backward", "reset")
 CODES = {"F64": np.dtype("<f8"), "F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I64": np.dtype("<i8")}
 # The arguments of each operation after `self`, in the order of its signature.
 ARGUMENTS = {
@@ -259,7 +260,8 @@ def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept,
             function()
         return {}
     if function is None:
-        raise Unsupported(f"the subject defines no {operation}")
+        others = [name for name in CLAIMED if name in functions] if operation in CLAIMED else []
+        raise Unsupported(f"the subject defines no {operation}" + (f", but {' and '.join(others)}" if others else ""))
     spec = json.loads(metadata["spec"])
     before = {key: copy(key, array) for key, array in tensors.items()}
     given = {key: arrays.give(array) for key, array in tensors.items()}
@@ -509,7 +511,7 @@ def _trace_of(error, operation=None, spec=None):
 def _fix_of(error, operation, spec, is_in_subject):
     """What most likely mends it, or ""."""
     if isinstance(error, ModuleNotFoundError):
-        return f"install {error.name} for {sys.executable}, name by --python the interpreter that has it, or put the folder of {error.name}.py, if it is a file of yours, into PYTHONPATH"
+        return f"if {error.name} is a file of yours, put its folder into PYTHONPATH; else install {error.name} for {sys.executable}, or name by --python the interpreter that has it"
     if isinstance(error, SyntaxError):
         place = f"line {error.lineno}" + (f", column {error.offset}" if error.offset else "")
         return f"mend {place}: {(error.text or '').strip()}".rstrip(": ")
