@@ -131,7 +131,7 @@ std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Sub
   return diagnosis;
 }
 
-// Which fields a subject ignores and how it says that this is meant: advice is a note, and what fails a strict audit its
+// Which fields a subject ignores and how it says that this is meant: of advice a note, of what fails a strict audit its
 // cause, unless values are wrong.
 void tell_unread(Report& report, const Subject& subject, const Spec& spec) {
   const auto liveness = std::ranges::find(report.results, "parameter_liveness", &PropertyResult::id);
