@@ -95,6 +95,11 @@ std::optional<int> whole_exponent(const Fourier& encoding, std::int64_t band) {
   return static_cast<int>(exponent / one);
 }
 
+bool bands_double(const Fourier& encoding) {
+  if (encoding.ladder != FrequencyLadder::powers_of_two) return false;
+  return in_least_units(encoding.highest) - in_least_units(encoding.lowest) == cpp_int(encoding.bands - 1) << places;
+}
+
 // At 256 bits 2^16 e of a turn below 2^40 is 2^-199. A weight may be as large as doubles are: at 5000 bits 2^16 e of
 // 2^1024 is less than 2^-3900.
 std::vector<Turns> turns_of_counts(const Fourier& encoding, const Tensor* weight, std::int64_t axis) {

@@ -19,6 +19,9 @@ enum class FourierFunction { sin, cos };
 /// The exponent of a band of powers_of_two where it is a whole number, decided exactly.
 std::optional<int> whole_exponent(const Fourier& encoding, std::int64_t band);
 
+/// Whether each frequency of powers_of_two is twice the one before, decided exactly.
+bool bands_double(const Fourier& encoding);
+
 /// What one count of a coordinate (`counted`) turns each band by on an axis, in turns modulo one, within a unit of
 /// 2^-192 turn; `weight` is that of the ladder of this name, else null.
 std::vector<Turns> turns_of_counts(const Fourier& encoding, const Tensor* weight, std::int64_t axis);

@@ -49,6 +49,12 @@ constexpr std::array<double, 4> sines{0, 1, 0, -1};
 FourierEncoder::FourierEncoder(const Fourier& encoding) : encoding_(checked(encoding)) {
   if (!is_given(encoding)) own_ = ladders_of(nullptr);
   for (std::int64_t band = 0; band < encoding.bands; ++band) whole_exponents_.push_back(whole_exponent(encoding, band));
+  const std::int64_t most = bands_double(encoding) ? longest_fourier_run : 1;
+  for (std::int64_t list = 0; list < angle_lists(encoding); ++list) {
+    for (std::int64_t band = 0; band < encoding.bands; ++band) channels_.push_back(channels_of(encoding, list, band));
+    for (std::int64_t band = 0; band < encoding.bands; band += most)
+      runs_.push_back({list, band, std::min(most, encoding.bands - band)});
+  }
 }
 
 FourierEncoder::Ladders FourierEncoder::ladders_of(const Tensor* weight) const {
@@ -76,39 +82,45 @@ void FourierEncoder::check_weight(const char* function, const Tensor& weight) co
   }
 }
 
+// A value at quarters of a turn, which whole powers of two of a whole number of turns meet often.
+std::optional<double> FourierEncoder::at_quarters(std::int64_t list, std::int64_t band,
+                                                  std::span<const std::int64_t> counts,
+                                                  FourierFunction function) const {
+  const std::optional<int>& exponent = whole_exponents_[index(band)];
+  if (encoding_.angle_unit == AngleUnit::radian || !exponent || divisor_of(encoding_, list) != 1) return std::nullopt;
+  const int quarters_of_unit = (encoding_.angle_unit == AngleUnit::turn ? 2 : 1) + std::ilogb(encoding_.positions.step);
+  const auto j = quarters(counts[index(list)], *exponent + quarters_of_unit);
+  if (!j) return std::nullopt;
+  return sines[index(*j + (function == FourierFunction::cos ? 1 : 0)) % 4];
+}
+
+double FourierEncoder::settled(const FourierValue& value, FourierFunction function, const Parts& parts,
+                               Dtype dtype) const {
+  const double error = is_given(encoding_) ? turned_rotation_error : precise_rotation_error;
+  if (std::fabs(parts.high) > least_settled) {
+    if (const auto found = round_interval(dtype, parts.high, parts.low, error)) return *found;
+  }
+  return exact_value(value, function, dtype);
+}
+
 void FourierEncoder::put_list(const Ladders& ladders, std::int64_t list, std::span<const std::int64_t> counts,
                               const PreciseRotations& rotations, Dtype dtype, std::byte* place) const {
   const std::size_t size = size_of(dtype);
-  const double error = is_given(encoding_) ? turned_rotation_error : precise_rotation_error;
-  // Whole powers of two of a whole number of turns meet quarters often.
-  const bool may_be_quarters = encoding_.angle_unit != AngleUnit::radian && divisor_of(encoding_, list) == 1;
-  const int quarters_of_unit = (encoding_.angle_unit == AngleUnit::turn ? 2 : 1) + std::ilogb(encoding_.positions.step);
   for (std::int64_t band = 0; band < encoding_.bands; ++band) {
-    const Channels channels = channels_of(encoding_, list, band);
-    const std::optional<int>& exponent = whole_exponents_[index(band)];
-    if (may_be_quarters && exponent) {
-      if (const auto j = quarters(counts[index(list)], *exponent + quarters_of_unit)) {
-        store(dtype, sines[index(*j)], place + index(channels.first) * size);
-        store(dtype, sines[index((*j + 1) % 4)], place + index(channels.second) * size);
-        continue;
-      }
-    }
-    const auto settled = [&](double high, double low, FourierFunction function) {
-      if (std::fabs(high) > least_settled) {
-        if (const auto value = round_interval(dtype, high, low, error)) return *value;
-      }
-      return exact_value({encoding_, ladders.weight, list, band, counts}, function, dtype);
-    };
     const std::size_t i = index(band);
-    store(dtype, settled(rotations.sin_high[i], rotations.sin_low[i], FourierFunction::sin),
-          place + index(channels.first) * size);
-    store(dtype, settled(rotations.cos_high[i], rotations.cos_low[i], FourierFunction::cos),
-          place + index(channels.second) * size);
+    const FourierValue value{encoding_, ladders.weight, list, band, counts};
+    const auto put = [&](FourierFunction function, const Parts& parts, std::int64_t channel) {
+      const auto exact = at_quarters(list, band, counts, function);
+      store(dtype, exact ? *exact : settled(value, function, parts, dtype), place + index(channel) * size);
+    };
+    const Channels channels = channels_of(encoding_, list, band);
+    put(FourierFunction::sin, {rotations.sin_high[i], rotations.sin_low[i]}, channels.first);
+    put(FourierFunction::cos, {rotations.cos_high[i], rotations.cos_low[i]}, channels.second);
   }
 }
 
-void FourierEncoder::put_row(const Ladders& ladders, std::span<const std::int64_t> counts, Dtype dtype,
-                             std::byte* place) const {
+void FourierEncoder::put_row(const Ladders& ladders, const Counts& of_axes, Dtype dtype, std::byte* place) const {
+  const std::span counts = std::span(of_axes).first(index(encoding_.axes));
   const std::size_t padded = ladders.axes.front().padded();
   PreciseRotations rotations(padded);
   if (is_given(encoding_)) {
@@ -148,12 +160,99 @@ void FourierEncoder::encode_with(const char* function, const Ladders& ladders, s
     }
   }
   const StandardArithmetic arithmetic;
+  if (out.dtype != Dtype::float64) return encode_tiles(ladders, positions, out);
   for_each_row(out, [&](std::int64_t row, std::byte* place) {
-    std::array<std::int64_t, 4> counts{};
-    for (std::int64_t axis = 0; axis < encoding_.axes; ++axis)
-      counts[index(axis)] = counted(encoding_, axis, positions[index(axis * count + row)]);
-    put_row(ladders, std::span(counts).first(index(encoding_.axes)), out.dtype, place);
+    put_row(ladders, counts_at(positions, count, row), out.dtype, place);
   });
+}
+
+FourierEncoder::Counts FourierEncoder::counts_at(std::span<const std::int64_t> positions, std::int64_t rows,
+                                                 std::int64_t row) const {
+  Counts counts{};
+  for (std::int64_t axis = 0; axis < encoding_.axes; ++axis)
+    counts[index(axis)] = counted(encoding_, axis, positions[index(axis * rows + row)]);
+  return counts;
+}
+
+std::vector<FourierAxis> FourierEncoder::axes_of(const Ladders& ladders) const {
+  std::vector<FourierAxis> axes;
+  for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
+    const FrequencyPieces& frequencies = ladders.axes[index(axis)];
+    const std::int64_t addend = counted(encoding_, axis, 0);
+    axes.push_back({&frequencies, counted(encoding_, axis, 1) - addend, addend, greatest_quick_count(frequencies), -1});
+    if (divisor_of(encoding_, axis) == 1)
+      axes.back().coordinate_channel = identity_channel(encoding_, axis).value_or(-1);
+  }
+  return axes;
+}
+
+void FourierEncoder::encode_tiles(const Ladders& ladders, std::span<const std::int64_t> positions,
+                                  const Rows& out) const {
+  const std::vector<FourierAxis> axes = axes_of(ladders);
+  const AngleSum sum = is_given(encoding_) ? AngleSum::of_axes : AngleSum::none;
+  const FourierLadder ladder{runs_, channels_, axes, encoding_.bands, encoding_.positions.step, sum};
+  const std::size_t row_bytes = index(out.width) * size_of(out.dtype);
+  constexpr auto points = static_cast<std::int64_t>(FourierTile::points);
+  write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+    FourierTile tile(out.width);
+    std::vector<std::byte> rows(FourierTile::points * row_bytes + FourierTile::line * size_of(out.dtype));
+    for (std::int64_t start = first; start < last; start += points) {
+      const std::int64_t filled = std::min(points, last - start);
+      if (fill_tile(ladder, positions, start, filled, out.dtype, tile)) {
+        settle_tile(ladders, positions, start, filled, out.dtype, tile);
+        write_tile(tile, out.width, out.dtype, rows.data());
+      } else {
+        for (std::int64_t point = 0; point < filled; ++point) {
+          put_row(ladders, counts_at(positions, out.rows, start + point), out.dtype,
+                  rows.data() + index(point) * row_bytes);
+        }
+      }
+      if (out.row_stride == out.width) {
+        writer.write(row_of(out, start), rows.data(), index(filled) * row_bytes);
+      } else {
+        for (std::int64_t point = 0; point < filled; ++point)
+          writer.write(row_of(out, start + point), rows.data() + index(point) * row_bytes, row_bytes);
+      }
+    }
+  });
+}
+
+// What the tile has left open, and coordinates over divisors.
+void FourierEncoder::settle_tile(const Ladders& ladders, std::span<const std::int64_t> positions, std::int64_t first,
+                                 std::int64_t filled, Dtype dtype, FourierTile& tile) const {
+  const std::int64_t rows = std::ssize(positions) / encoding_.axes;
+  for (const OpenFeature& open : tile.open) {
+    if (open.point >= filled) continue;
+    const Channels& channels = channels_[index(open.list * encoding_.bands + open.band)];
+    const std::int64_t channel = open.function == FourierFunction::sin ? channels.first : channels.second;
+    const Counts counts = counts_at(positions, rows, first + open.point);
+    tile.channel(channel)[open.point] =
+        static_cast<float>(value_at(ladders, open.list, open.band, counts, open.function, dtype));
+  }
+  if (encoding_.identity == Identity::none) return;
+  for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
+    const std::int64_t divisor = divisor_of(encoding_, axis);
+    if (divisor == 1) continue;
+    float* const values = tile.channel(*identity_channel(encoding_, axis));
+    for (std::int64_t point = 0; point < filled; ++point) {
+      const std::int64_t count = counted(encoding_, axis, positions[index(axis * rows + first + point)]);
+      values[point] = static_cast<float>(rounded_coordinate(count, encoding_.positions.step, divisor, dtype));
+    }
+  }
+}
+
+double FourierEncoder::value_at(const Ladders& ladders, std::int64_t list, std::int64_t band, const Counts& counts,
+                                FourierFunction function, Dtype dtype) const {
+  const std::span of_axes = std::span(counts).first(index(encoding_.axes));
+  if (const auto exact = at_quarters(list, band, of_axes, function)) return *exact;
+  const bool is_sum = is_given(encoding_);
+  const std::span<const FrequencyPieces> axes(ladders.axes);
+  const PreciseSinCos at =
+      is_sum ? rotation_of_band(axes, index(band), of_axes)
+             : rotation_of_band(axes.subspan(index(list), 1), index(band), of_axes.subspan(index(list), 1));
+  const Parts parts =
+      function == FourierFunction::sin ? Parts{at.sin_high, at.sin_low} : Parts{at.cos_high, at.cos_low};
+  return settled({encoding_, ladders.weight, list, band, of_axes}, function, parts, dtype);
 }
 
 void FourierEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "lib/fourier/angles.hpp"
 #include "lib/fourier/rotations.hpp"
+#include "lib/fourier/tile.hpp"
 #include "lib/kernels/frequency_pieces.hpp"
 #include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
@@ -50,19 +53,38 @@ class FourierEncoder {
     const Tensor* weight = nullptr;
     std::vector<FrequencyPieces> axes;
   };
+  /// `counted` of each axis.
+  using Counts = std::array<std::int64_t, 4>;
+  /// A value as the sum of two float64.
+  struct Parts {
+    double high;
+    double low;
+  };
 
   Ladders ladders_of(const Tensor* weight) const;
   std::int64_t rows_of(const char* function, std::span<const std::int64_t> positions) const;
   void check_weight(const char* function, const Tensor& weight) const;
   void encode_with(const char* function, const Ladders& ladders, std::span<const std::int64_t> positions,
                    const Rows& out) const;
-  void put_row(const Ladders& ladders, std::span<const std::int64_t> counts, Dtype dtype, std::byte* place) const;
+  Counts counts_at(std::span<const std::int64_t> positions, std::int64_t rows, std::int64_t row) const;
+  void encode_tiles(const Ladders& ladders, std::span<const std::int64_t> positions, const Rows& out) const;
+  std::vector<FourierAxis> axes_of(const Ladders& ladders) const;
+  void settle_tile(const Ladders& ladders, std::span<const std::int64_t> positions, std::int64_t first,
+                   std::int64_t filled, Dtype dtype, FourierTile& tile) const;
+  double value_at(const Ladders& ladders, std::int64_t list, std::int64_t band, const Counts& counts,
+                  FourierFunction function, Dtype dtype) const;
+  void put_row(const Ladders& ladders, const Counts& counts, Dtype dtype, std::byte* place) const;
   void put_list(const Ladders& ladders, std::int64_t list, std::span<const std::int64_t> counts,
                 const PreciseRotations& rotations, Dtype dtype, std::byte* place) const;
+  std::optional<double> at_quarters(std::int64_t list, std::int64_t band, std::span<const std::int64_t> counts,
+                                    FourierFunction function) const;
+  double settled(const FourierValue& value, FourierFunction function, const Parts& parts, Dtype dtype) const;
 
   Fourier encoding_;
   Ladders own_;                                      // where the frequencies are no weight
   std::vector<std::optional<int>> whole_exponents_;  // of the bands
+  std::vector<Channels> channels_;                   // of each list's bands
+  std::vector<FourierRun> runs_;
 };
 
 }  // namespace sextant

@@ -7,6 +7,8 @@
 
 #include "lib/fourier/rotations.hpp"
 
+#include <array>
+
 #include "lib/kernels/unit_circle.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
@@ -50,6 +52,22 @@ void TurnRotations(PreciseRotations& row, const PreciseRotations& by) {
     StoreRow(Multiply(LoadRow(row, i), LoadRow(by, i)), i, row);
 }
 
+PreciseSinCos RotationOfBand(std::span<const FrequencyPieces> axes, std::size_t band,
+                             std::span<const std::int64_t> counts) {
+  const Doubles d;
+  const std::size_t lane = band % hn::Lanes(d);
+  const UnitCircle& circle = unit_circle();
+  PreciseRotation z = PreciseRotationAt(axes[0], band - lane, split_position(counts[0]), circle);
+  for (std::size_t axis = 1; axis < axes.size(); ++axis)
+    z = Multiply(z, PreciseRotationAt(axes[axis], band - lane, split_position(counts[axis]), circle));
+  const auto chosen = [&](DoubleVector v) HWY_ATTR {
+    HWY_ALIGN std::array<double, hn::MaxLanes(d)> lanes;
+    hn::Store(v, d, lanes.data());
+    return lanes[lane];
+  };
+  return {chosen(z.sin.high), chosen(z.sin.low), chosen(z.cos.high), chosen(z.cos.low)};
+}
+
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -59,6 +77,7 @@ namespace {
 
 HWY_EXPORT(FillRotations);
 HWY_EXPORT(TurnRotations);
+HWY_EXPORT(RotationOfBand);
 
 }  // namespace
 
@@ -70,6 +89,12 @@ void rotations_at(const FrequencyPieces& frequencies, std::int64_t count, Precis
 void turn_further(PreciseRotations& rotations, const PreciseRotations& by) {
   const StandardArithmetic arithmetic;
   HWY_DYNAMIC_DISPATCH(TurnRotations)(rotations, by);
+}
+
+PreciseSinCos rotation_of_band(std::span<const FrequencyPieces> axes, std::size_t band,
+                               std::span<const std::int64_t> counts) {
+  const StandardArithmetic arithmetic;
+  return HWY_DYNAMIC_DISPATCH(RotationOfBand)(axes, band, counts);
 }
 
 }  // namespace sextant

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/kernels/frequency_pieces.hpp"
@@ -26,6 +27,18 @@ void rotations_at(const FrequencyPieces& frequencies, std::int64_t count, Precis
 
 /// Turns each by the other's angle as well.
 void turn_further(PreciseRotations& rotations, const PreciseRotations& by);
+
+/// sin and cos of one angle as double-doubles.
+struct PreciseSinCos {
+  double sin_high;
+  double sin_low;
+  double cos_high;
+  double cos_low;
+};
+
+/// That of a band's angles on all of the axes, added: as many counts as axes. Errors as above.
+PreciseSinCos rotation_of_band(std::span<const FrequencyPieces> axes, std::size_t band,
+                               std::span<const std::int64_t> counts);
 
 /// The error of a component of up to four rotations turned further by each other. Each is within sqrt(2) 2^-99 of its
 /// own in the Euclidean norm, of moduli that differ from 1 by as little, and each of three products adds 29 u^2 <

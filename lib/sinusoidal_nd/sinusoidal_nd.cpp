@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "lib/kernels/checks.hpp"
+#include "lib/kernels/coordinate_rows.hpp"
 #include "lib/kernels/table_rows.hpp"
 #include "lib/numeric/index.hpp"
 
@@ -21,11 +22,28 @@ const SinusoidalNd& checked(const SinusoidalNd& encoding) {
   return encoding;
 }
 
-// The rows of an axis' own code, for every coordinate that occurs.
-struct CodesOfAxis {
-  std::vector<std::int64_t> coordinates;
-  Tensor rows;
+// The rows of an axis' own code, for every coordinate that occurs, and where those of the tokens are.
+class CodesOfAxis {
+ public:
+  CodesOfAxis(std::span<const std::int64_t> coordinates, const SinusoidalEncoder& code, Dtype dtype)
+      : of_token_(coordinates),
+        found_(coordinates),
+        rows_(code.encode(found_.coordinates(), dtype)),
+        row_bytes_(index(code.dim()) * size_of(dtype)) {}
+
+  const std::byte* row_of(std::size_t token) const {
+    return rows_.data.data() + found_.row_of(of_token_[token]) * row_bytes_;
+  }
+
+ private:
+  std::span<const std::int64_t> of_token_;
+  CoordinateRows found_;
+  Tensor rows_;
+  std::size_t row_bytes_;
 };
+
+// Elements that are handed on to memory together, one line of float32, rather than put together to a row first.
+constexpr std::int64_t long_run = 16;
 
 }  // namespace
 
@@ -45,7 +63,7 @@ std::vector<SinusoidalNdEncoder::Run> SinusoidalNdEncoder::runs_of(const Sinusoi
     if (!runs.empty() && runs.back().from + runs.back().count == channel && runs.back().to + runs.back().count == to) {
       ++runs.back().count;
     } else {
-      runs.push_back({channel, to, 1});
+      runs.push_back({index(axis), channel, to, 1});
     }
   }
   return runs;
@@ -54,9 +72,12 @@ std::vector<SinusoidalNdEncoder::Run> SinusoidalNdEncoder::runs_of(const Sinusoi
 SinusoidalNdEncoder::SinusoidalNdEncoder(const SinusoidalNd& encoding)
     : encoding_(checked(encoding)), filled_(filled_channels(encoding)) {
   for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
-    axes_.push_back(
-        {SinusoidalEncoder(code_of_axis(encoding, axis), unit_of_axis(encoding, axis)), runs_of(encoding, axis)});
+    axes_.emplace_back(code_of_axis(encoding, axis), unit_of_axis(encoding, axis));
+    const std::vector<Run> runs = runs_of(encoding, axis);
+    runs_.insert(runs_.end(), runs.begin(), runs.end());
   }
+  std::ranges::sort(runs_, {}, &Run::to);
+  has_long_runs_ = std::ranges::all_of(runs_, [](const Run& run) { return run.count >= long_run; });
 }
 
 void SinusoidalNdEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
@@ -69,28 +90,28 @@ void SinusoidalNdEncoder::encode(std::span<const std::int64_t> positions, const 
   check_table(out, count, encoding_.dim);
   check_range("SinusoidalNdEncoder::encode", positions);
 
-  std::vector<CodesOfAxis> codes;
-  for (std::int64_t axis = 0; axis < axis_count; ++axis) {
-    const auto own = positions.subspan(index(axis * count), index(count));
-    std::vector<std::int64_t> coordinates(own.begin(), own.end());
-    std::ranges::sort(coordinates);
-    coordinates.erase(std::unique(coordinates.begin(), coordinates.end()), coordinates.end());
-    Tensor rows = axes_[index(axis)].code.encode(coordinates, out.dtype);
-    codes.push_back({std::move(coordinates), std::move(rows)});
-  }
-
   const std::size_t size = size_of(out.dtype);
-  for_each_row(out, [&](std::int64_t token, std::byte* place) {
-    for (std::int64_t axis = 0; axis < axis_count; ++axis) {
-      const auto& [coordinates, rows] = codes[index(axis)];
-      const auto& [code, runs] = axes_[index(axis)];
-      const auto found =
-          std::ranges::lower_bound(coordinates, positions[index(axis * count + token)]) - coordinates.begin();
-      const std::byte* row = rows.data.data() + index(found * code.dim()) * size;
-      for (const auto& [from, to, length] : runs)
-        std::memcpy(place + index(to) * size, row + index(from) * size, index(length) * size);
+  std::vector<CodesOfAxis> codes;
+  for (std::int64_t axis = 0; axis < axis_count; ++axis)
+    codes.emplace_back(positions.subspan(index(axis * count), index(count)), axes_[index(axis)], out.dtype);
+  const std::vector<std::byte> zeros(index(encoding_.dim - filled_) * size);
+
+  write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+    // Long parts go to memory from where they are; of short ones a row is made first.
+    std::vector<std::byte> made(has_long_runs_ ? 0 : index(filled_) * size);
+    for (std::int64_t token = first; token < last; ++token) {
+      std::byte* const place = row_of(out, token);
+      for (const Run& run : runs_) {
+        const std::byte* part = codes[run.axis].row_of(index(token)) + index(run.from) * size;
+        if (has_long_runs_) {
+          writer.write(place + index(run.to) * size, part, index(run.count) * size);
+        } else {
+          std::memcpy(made.data() + index(run.to) * size, part, index(run.count) * size);
+        }
+      }
+      writer.write(place, made.data(), made.size());
+      writer.write(place + index(filled_) * size, zeros.data(), zeros.size());
     }
-    std::memset(place + index(filled_) * size, 0, index(encoding_.dim - filled_) * size);
   });
 }
 

@@ -39,20 +39,19 @@ class SinusoidalNdEncoder {
  private:
   /// Elements of an axis' own code that are copied together, to where they lie in the row.
   struct Run {
+    std::size_t axis;
     std::int64_t from;
     std::int64_t to;
     std::int64_t count;
-  };
-  struct Axis {
-    SinusoidalEncoder code;
-    std::vector<Run> runs;
   };
 
   static std::vector<Run> runs_of(const SinusoidalNd& encoding, std::int64_t axis);
 
   SinusoidalNd encoding_;
   std::int64_t filled_;  // channels before those that are 0
-  std::vector<Axis> axes_;
+  std::vector<SinusoidalEncoder> axes_;
+  std::vector<Run> runs_;       // of all axes, as they come in the row
+  bool has_long_runs_ = false;  // and no others
 };
 
 }  // namespace sextant

@@ -1,0 +1,98 @@
+// Sine and cosine of one frequency's angle at many points in double, for one Highway target: included inside
+// HWY_NAMESPACE by a file that is compiled once per target.
+//
+//   1. The angle is taken modulo half a turn into one double; of several axes, the sum of them.
+//   2. Its sine and cosine are polynomials in its square; the parity of the half turns is the sign of both.
+//   3. Those of twice the angle are the square, (c + i s)^2.
+//
+// docs/proofs/fourier-tiles.md has the bounds; steps below are its.
+
+#if defined(SEXTANT_LIB_FOURIER_ANGLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_FOURIER_ANGLES_INL_H_
+#undef SEXTANT_LIB_FOURIER_ANGLES_INL_H_
+#else
+#define SEXTANT_LIB_FOURIER_ANGLES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "lib/fourier/tile.hpp"
+#include "lib/kernels/rotations-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// Step 6: the error of every value, and what certify-inl.h asks for besides.
+constexpr double feature_error = 0x1p-45;
+constexpr double feature_bound = feature_error + 0x1p-52;
+
+// ci/constants: double double double double double double double double = near_minimax(sine_of_turns, 1/2**4, 7)
+constexpr std::array<double, 8> sine_coefficients{
+    0x1.921fb54442d17p+2, -0x1.4abbce625bd83p+5, 0x1.466bc677522bdp+6, -0x1.32d2cce1ea145p+6,
+    0x1.5078327046959p+5, -0x1.e30631bdf732dp+3, 0x1.e89f6fe44fe7bp+1, -0x1.62903d02bb153p-1};
+// ci/constants: double double double double double double double double = near_minimax(cosine_of_turns_less_one, 1/2**4, 7)
+constexpr std::array<double, 8> cosine_coefficients{
+    -0x1.3bd3cc9be45dep+4, 0x1.03c1f081b5a9fp+6,  -0x1.55d3c7e3c9051p+6, 0x1.e1f5068620bcbp+5,
+    -0x1.a6d1f12b0bef2p+4, 0x1.f9d2c1f3b2167p+2, -0x1.b6a6feabe52e9p+0, 0x1.179a329ef4140p-2};
+
+/// Turns modulo half a turn, and the number of halves in the last bit.
+struct HalfTurns {
+  DoubleVector halves;
+  DoubleVector rest;
+};
+
+/// Steps 1 and 2: of a vector of counts.
+HWY_INLINE HalfTurns HalfTurnsAt(const FrequencyPieces& frequencies, std::size_t band, const double* counts) {
+  const Doubles d;
+  const DoubleVector count = hn::LoadU(d, counts);
+  const DoubleDouble<DoubleVector> leading = TwoProduct(count, hn::Set(d, frequencies.high()[band]));
+  const DoubleVector magic = hn::Set(d, 0x1.8p51);
+  const DoubleVector halves = hn::Add(leading.high, magic);
+  const DoubleVector low = hn::MulAdd(count, hn::Set(d, frequencies.middle()[band]), leading.low);
+  return {halves, hn::Add(hn::Sub(leading.high, hn::Sub(halves, magic)), low)};
+}
+
+/// Step 3: the same of the sum of all axes, from a point of the tile on.
+HWY_INLINE HalfTurns HalfTurnsOfSum(std::span<const FourierAxis> axes, std::size_t band,
+                                    const FourierTile& tile, std::size_t point) {
+  const Doubles d;
+  const DoubleVector magic = hn::Set(d, 0x1.8p51);
+  HalfTurns sum = HalfTurnsAt(*axes[0].frequencies, band, tile.counts[0].data() + point);
+  for (std::size_t axis = 1; axis < axes.size(); ++axis) {
+    const HalfTurns more = HalfTurnsAt(*axes[axis].frequencies, band, tile.counts[axis].data() + point);
+    const DoubleVector rest = hn::Add(sum.rest, more.rest);
+    const DoubleVector halves = hn::Add(rest, magic);
+    sum = {hn::Xor(hn::Xor(sum.halves, more.halves), halves), hn::Sub(rest, hn::Sub(halves, magic))};
+  }
+  return sum;
+}
+
+/// Step 4.
+HWY_INLINE Rotation RotationOf(const HalfTurns& turns) {
+  const Doubles d;
+  const hn::RebindToUnsigned<Doubles> du;
+  const DoubleVector square = hn::Mul(turns.rest, turns.rest);
+  const auto polynomial = [&](const std::array<double, 8>& coefficients) HWY_ATTR {
+    DoubleVector sum = hn::Set(d, coefficients[7]);
+    for (std::size_t k = 7; k-- > 0;) sum = hn::MulAdd(sum, square, hn::Set(d, coefficients[k]));
+    return sum;
+  };
+  const DoubleVector sine = hn::Mul(polynomial(sine_coefficients), turns.rest);
+  const DoubleVector cosine = hn::MulAdd(polynomial(cosine_coefficients), square, hn::Set(d, 1.0));
+  const DoubleVector sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, turns.halves)));
+  return {hn::Xor(sine, sign), hn::Xor(cosine, sign)};
+}
+
+/// Step 6: of twice the angle.
+HWY_INLINE Rotation Doubled(const Rotation& z) {
+  return {hn::Mul(hn::Add(z.sin, z.sin), z.cos), hn::MulSub(z.cos, z.cos, hn::Mul(z.sin, z.sin))};
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/fourier/angles.hpp"
+#include "lib/kernels/frequency_pieces.hpp"
+#include "lib/numeric/dtype.hpp"
+#include "lib/spec/channels.hpp"
+
+// The features of a few points at a time, for the dtypes of 32 and 16 bits: points side by side in the vectors, then
+// turned round to rows.
+
+namespace sextant {
+
+/// Bands of a list whose frequencies each double the one before: the first is computed, the others follow from it.
+struct FourierRun {
+  std::int64_t list = 0;
+  std::int64_t first_band = 0;
+  std::int64_t bands = 1;
+};
+
+/// The longest run: docs/proofs/fourier-tiles.md, step 6, counts four doublings.
+inline constexpr std::int64_t longest_fourier_run = 5;
+
+/// Whether an angle is that of one axis or of all.
+enum class AngleSum { none, of_axes };
+
+/// A value of the tile that its certificate left open.
+struct OpenFeature {
+  std::int32_t list;
+  std::int32_t band;
+  std::int32_t point;
+  FourierFunction function;
+};
+
+class FourierTile {
+ public:
+  static constexpr std::size_t points = 16;
+
+  explicit FourierTile(std::int64_t width)
+      : channels_((static_cast<std::size_t>(width) + line - 1) / line * line * points) {}
+
+  /// The values of a channel, `points` of them.
+  float* channel(std::int64_t index) { return channels_.data() + static_cast<std::size_t>(index) * points; }
+  const float* channel(std::int64_t index) const { return channels_.data() + static_cast<std::size_t>(index) * points; }
+
+  /// The counts of the points on each axis, whole numbers.
+  alignas(64) std::array<std::array<double, points>, 4> counts{};
+
+  /// What fill_tile left open.
+  std::vector<OpenFeature> open;
+
+  /// Channels are read in groups of as many, to which each tile is padded.
+  static constexpr std::size_t line = 32;
+
+ private:
+  std::vector<float> channels_;
+};
+
+/// What an axis' coordinates are: factor * position + addend steps over `divisor`, which turn the bands by `frequencies`.
+struct FourierAxis {
+  const FrequencyPieces* frequencies = nullptr;
+  std::int64_t factor = 1;
+  std::int64_t addend = 0;
+  /// The greatest count that a tile takes: greatest_quick_count.
+  double greatest = 0;
+  /// Of a divisor of 1 the tile has the coordinate itself, count * step, in this channel; less than 0 for none.
+  std::int64_t coordinate_channel = -1;
+};
+
+/// What a tile's features are made of. `channels` has those of each list's bands in turn. Of a weight, which has one
+/// list, the angles of all axes are added.
+struct FourierLadder {
+  std::span<const FourierRun> runs;
+  std::span<const Channels> channels;
+  std::span<const FourierAxis> axes;
+  std::int64_t bands = 0;
+  double step = 1;
+  AngleSum sum = AngleSum::none;
+};
+
+/// The greatest |count| whose quick angle docs/proofs/fourier-tiles.md, step 1, bounds.
+double greatest_quick_count(const FrequencyPieces& frequencies);
+
+/// Fills a tile with the features of `filled` points, the first one that at `first` of each axis' `rows` positions;
+/// what the tile has room for besides becomes the last point again. False where a count is too great, nothing then
+/// being promised. Values that are not in tile.open round to the value of `dtype` nearest to the real number, halves
+/// away from zero or to even. `dtype` is float32, float16 or bfloat16. Under StandardArithmetic; target_in_use
+/// (targets.hpp) has been asked before.
+bool fill_tile(const FourierLadder& ladder, std::span<const std::int64_t> positions, std::int64_t first,
+               std::int64_t filled, Dtype dtype, FourierTile& tile);
+
+/// Writes the tile's points as rows of `width` elements side by side, each element rounded from the channel's value,
+/// which is exact in the dtype, or no tie. `rows` has room for FourierTile::line elements more. Likewise.
+void write_tile(const FourierTile& tile, std::int64_t width, Dtype dtype, std::byte* rows);
+
+}  // namespace sextant
