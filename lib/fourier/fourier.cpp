@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "lib/fourier/angles.hpp"
+#include "lib/fourier/row_stream.hpp"
 #include "lib/kernels/certify.hpp"
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/table_rows.hpp"
@@ -59,9 +60,14 @@ FourierEncoder::FourierEncoder(const Fourier& encoding) : encoding_(checked(enco
 
 FourierEncoder::Ladders FourierEncoder::ladders_of(const Tensor* weight) const {
   const StandardArithmetic arithmetic;
-  Ladders ladders{weight, {}};
-  for (std::int64_t axis = 0; axis < encoding_.axes; ++axis)
-    ladders.axes.emplace_back(turns_of_counts(encoding_, weight, axis));
+  Ladders ladders{weight, {}, {}};
+  for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
+    const std::vector<Turns> turns = turns_of_counts(encoding_, weight, axis);
+    ladders.axes.emplace_back(turns);
+    std::vector<FrequencyPieces>& of_bands = ladders.of_bands.emplace_back();
+    if (weight != nullptr && weight->dtype != Dtype::float64) continue;
+    for (const Turns& each : turns) of_bands.emplace_back(std::span(&each, 1));
+  }
   return ladders;
 }
 
@@ -160,10 +166,11 @@ void FourierEncoder::encode_with(const char* function, const Ladders& ladders, s
     }
   }
   const StandardArithmetic arithmetic;
-  if (out.dtype != Dtype::float64) return encode_tiles(ladders, positions, out);
-  for_each_row(out, [&](std::int64_t row, std::byte* place) {
-    put_row(ladders, counts_at(positions, count, row), out.dtype, place);
-  });
+  if (out.dtype == Dtype::float64) {
+    encode_tiles<double>(ladders, positions, out);
+  } else {
+    encode_tiles<float>(ladders, positions, out);
+  }
 }
 
 FourierEncoder::Counts FourierEncoder::counts_at(std::span<const std::int64_t> positions, std::int64_t rows,
@@ -179,47 +186,47 @@ std::vector<FourierAxis> FourierEncoder::axes_of(const Ladders& ladders) const {
   for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
     const FrequencyPieces& frequencies = ladders.axes[index(axis)];
     const std::int64_t addend = counted(encoding_, axis, 0);
-    axes.push_back({&frequencies, counted(encoding_, axis, 1) - addend, addend, greatest_quick_count(frequencies), -1});
+    axes.push_back({&frequencies, ladders.of_bands[index(axis)], counted(encoding_, axis, 1) - addend, addend,
+                    greatest_quick_count(frequencies), -1});
     if (divisor_of(encoding_, axis) == 1)
       axes.back().coordinate_channel = identity_channel(encoding_, axis).value_or(-1);
   }
   return axes;
 }
 
+template <class Value>
 void FourierEncoder::encode_tiles(const Ladders& ladders, std::span<const std::int64_t> positions,
                                   const Rows& out) const {
   const std::vector<FourierAxis> axes = axes_of(ladders);
   const AngleSum sum = is_given(encoding_) ? AngleSum::of_axes : AngleSum::none;
   const FourierLadder ladder{runs_, channels_, axes, encoding_.bands, encoding_.positions.step, sum};
-  const std::size_t row_bytes = index(out.width) * size_of(out.dtype);
   constexpr auto points = static_cast<std::int64_t>(FourierTile::points);
   write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
-    FourierTile tile(out.width);
-    std::vector<std::byte> rows(FourierTile::points * row_bytes + FourierTile::line * size_of(out.dtype));
+    FourierTileOf<Value> tile(out.width);
+    RowStream stream(writer, out, first, points, FourierTile::line * size_of(out.dtype));
     for (std::int64_t start = first; start < last; start += points) {
-      const std::int64_t filled = std::min(points, last - start);
-      if (fill_tile(ladder, positions, start, filled, out.dtype, tile)) {
-        settle_tile(ladders, positions, start, filled, out.dtype, tile);
-        write_tile(tile, out.width, out.dtype, rows.data());
+      const TilePoints at{positions, start, std::min(points, last - start)};
+      if (fill_tile(ladder, at, out.dtype, tile, stream.waiting())) {
+        settle_tile(ladders, at, out.dtype, tile);
+        write_tile(tile, out.width, out.dtype, stream.room());
       } else {
-        for (std::int64_t point = 0; point < filled; ++point) {
+        std::byte* const rows = stream.room();
+        for (std::int64_t point = 0; point < at.filled; ++point) {
           put_row(ladders, counts_at(positions, out.rows, start + point), out.dtype,
-                  rows.data() + index(point) * row_bytes);
+                  rows + index(point) * stream.row_bytes());
         }
       }
-      if (out.row_stride == out.width) {
-        writer.write(row_of(out, start), rows.data(), index(filled) * row_bytes);
-      } else {
-        for (std::int64_t point = 0; point < filled; ++point)
-          writer.write(row_of(out, start + point), rows.data() + index(point) * row_bytes, row_bytes);
-      }
+      stream.put(at.filled);
     }
+    stream.finish();
   });
 }
 
 // What the tile has left open, and coordinates over divisors.
-void FourierEncoder::settle_tile(const Ladders& ladders, std::span<const std::int64_t> positions, std::int64_t first,
-                                 std::int64_t filled, Dtype dtype, FourierTile& tile) const {
+template <class Value>
+void FourierEncoder::settle_tile(const Ladders& ladders, const TilePoints& at, Dtype dtype,
+                                 FourierTileOf<Value>& tile) const {
+  const auto& [positions, first, filled] = at;
   const std::int64_t rows = std::ssize(positions) / encoding_.axes;
   for (const OpenFeature& open : tile.open) {
     if (open.point >= filled) continue;
@@ -227,16 +234,16 @@ void FourierEncoder::settle_tile(const Ladders& ladders, std::span<const std::in
     const std::int64_t channel = open.function == FourierFunction::sin ? channels.first : channels.second;
     const Counts counts = counts_at(positions, rows, first + open.point);
     tile.channel(channel)[open.point] =
-        static_cast<float>(value_at(ladders, open.list, open.band, counts, open.function, dtype));
+        static_cast<Value>(value_at(ladders, open.list, open.band, counts, open.function, dtype));
   }
   if (encoding_.identity == Identity::none) return;
   for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
     const std::int64_t divisor = divisor_of(encoding_, axis);
     if (divisor == 1) continue;
-    float* const values = tile.channel(*identity_channel(encoding_, axis));
+    Value* const values = tile.channel(*identity_channel(encoding_, axis));
     for (std::int64_t point = 0; point < filled; ++point) {
       const std::int64_t count = counted(encoding_, axis, positions[index(axis * rows + first + point)]);
-      values[point] = static_cast<float>(rounded_coordinate(count, encoding_.positions.step, divisor, dtype));
+      values[point] = static_cast<Value>(rounded_coordinate(count, encoding_.positions.step, divisor, dtype));
     }
   }
 }

@@ -52,6 +52,8 @@ class FourierEncoder {
   struct Ladders {
     const Tensor* weight = nullptr;
     std::vector<FrequencyPieces> axes;
+    std::vector<std::vector<FrequencyPieces>>
+        of_bands;  // of each axis, of every band alone, where float64 is asked for
   };
   /// `counted` of each axis.
   using Counts = std::array<std::int64_t, 4>;
@@ -67,10 +69,11 @@ class FourierEncoder {
   void encode_with(const char* function, const Ladders& ladders, std::span<const std::int64_t> positions,
                    const Rows& out) const;
   Counts counts_at(std::span<const std::int64_t> positions, std::int64_t rows, std::int64_t row) const;
+  template <class Value>
   void encode_tiles(const Ladders& ladders, std::span<const std::int64_t> positions, const Rows& out) const;
   std::vector<FourierAxis> axes_of(const Ladders& ladders) const;
-  void settle_tile(const Ladders& ladders, std::span<const std::int64_t> positions, std::int64_t first,
-                   std::int64_t filled, Dtype dtype, FourierTile& tile) const;
+  template <class Value>
+  void settle_tile(const Ladders& ladders, const TilePoints& at, Dtype dtype, FourierTileOf<Value>& tile) const;
   double value_at(const Ladders& ladders, std::int64_t list, std::int64_t band, const Counts& counts,
                   FourierFunction function, Dtype dtype) const;
   void put_row(const Ladders& ladders, const Counts& counts, Dtype dtype, std::byte* place) const;

@@ -23,6 +23,7 @@
 #include <hwy/highway.h>
 
 #include "lib/fourier/angles-inl.h"
+#include "lib/fourier/tile-inl.h"
 #include "lib/kernels/certify-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -41,7 +42,8 @@ constexpr TieTest TieTestOf(int doublings) {
   if (Type::dtype == Dtype::bfloat16) return {1 << 15, (1 << 16) - 1, 0x1p-14F};
   if (Type::dtype == Dtype::float16) return {1 << 12, (1 << 13) - 1, 0x1p-14F};
   const int window = 15 + (doublings + 1) / 2;
-  return {(1 << 28) + (1 << window), (1 << 29) - (2 << window), static_cast<float>(8 << doublings) / static_cast<float>(1 << window)};
+  return {(1 << 28) + (1 << window), (1 << 29) - (2 << window),
+          static_cast<float>(8 << doublings) / static_cast<float>(1 << window)};
 }
 
 /// The values at the points of a vector of floats: those of its earlier half and its later one, where it has any.
@@ -132,26 +134,31 @@ struct Doubtful {
   std::size_t point;
 };
 
-/// A list that is added to without a branch.
-struct DoubtfulList {
+/// What is done in passing: the doubtful are listed without a branch, and lines that wait are streamed.
+struct InPassing {
   Doubtful* next;
+  WaitingLines waiting;
 
-  HWY_INLINE void Add(const Doubtful& more, bool certain) {
-    *next = more;
+  template <class Type>
+  HWY_INLINE void Done(const Doubtful& features, bool certain) {
+    *next = features;
     next += certain ? 0 : 1;
+    // As much as they will fill.
+    StreamWaiting<vectors * sizeof(typename Type::Element) / 4>(waiting);
   }
 };
 
 /// The run's bands from one that has been doubled so often on.
 template <class Type, int doublings = 0>
 HWY_INLINE void PutRun(const FourierRun& run, const Channels* channels, std::size_t point, Features z,
-                       FourierTile& tile, DoubtfulList& doubtful) {
-  doubtful.Add({&run, doublings, point}, PutFeatures<Type, doublings>(z, channels[doublings], point, tile));
+                       FourierTile& tile, InPassing& passing) {
+  const bool certain = PutFeatures<Type, doublings>(z, channels[doublings], point, tile);
+  passing.Done<Type>({&run, doublings, point}, certain);
   if constexpr (doublings + 1 < longest_fourier_run) {
     if (doublings + 1 == run.bands) return;
     z.earlier = Doubled(z.earlier);
     if constexpr (vectors > 1) z.later = Doubled(z.later);
-    PutRun<Type, doublings + 1>(run, channels, point, z, tile, doubtful);
+    PutRun<Type, doublings + 1>(run, channels, point, z, tile, passing);
   }
 }
 
@@ -180,14 +187,14 @@ HWY_NOINLINE void RememberOpen(const FourierLadder& ladder, const Doubtful& doub
 }
 
 template <class Type>
-void FillFeatures(const FourierLadder& ladder, FourierTile& tile) {
+void FillFeatures(const FourierLadder& ladder, FourierTile& tile, WaitingLines& waiting) {
   // Settled once there might be no room for another run's, and one that is not kept.
   constexpr std::size_t most_of_run = FourierTile::points * longest_fourier_run + 1;
   std::array<Doubtful, 2 * most_of_run> kept;
-  DoubtfulList doubtful{kept.data()};
+  InPassing passing{kept.data(), waiting};
   const auto settle = [&] {
-    for (const Doubtful* each = kept.data(); each != doubtful.next; ++each) RememberOpen<Type>(ladder, *each, tile);
-    doubtful.next = kept.data();
+    for (const Doubtful* each = kept.data(); each != passing.next; ++each) RememberOpen<Type>(ladder, *each, tile);
+    passing.next = kept.data();
   };
   for (const FourierRun& run : ladder.runs) {
     const Channels* const channels = &ladder.channels[index(run.list * ladder.bands + run.first_band)];
@@ -196,29 +203,15 @@ void FillFeatures(const FourierLadder& ladder, FourierTile& tile) {
       if constexpr (vectors > 1) z.later = FirstOfRun(ladder, run, point + hn::Lanes(Doubles()), tile);
       if (ladder.sum == AngleSum::of_axes) {
         // Errors of sums are those of one doubling.
-        doubtful.Add({&run, 0, point}, PutFeatures<Type, 1>(z, *channels, point, tile));
+        passing.Done<Type>({&run, 0, point}, PutFeatures<Type, 1>(z, *channels, point, tile));
       } else {
-        PutRun<Type>(run, channels, point, z, tile, doubtful);
+        PutRun<Type>(run, channels, point, z, tile, passing);
       }
     }
-    if (doubtful.next > kept.data() + most_of_run) settle();
+    if (passing.next > kept.data() + most_of_run) settle();
   }
   settle();
-}
-
-/// The counts at `positions`, and whether all are within `greatest`.
-HWY_INLINE bool FillCounts(const FourierAxis& axis, const std::int64_t* positions, double* counts) {
-  const Doubles d;
-  const hn::RebindToSigned<Doubles> di;
-  DoubleVector most = hn::Zero(d);
-  for (std::size_t point = 0; point < FourierTile::points; point += hn::Lanes(d)) {
-    auto count = hn::LoadU(di, positions + point);
-    if (axis.factor == 2) count = hn::Add(count, count);
-    const DoubleVector exact = hn::ConvertTo(d, hn::Add(count, hn::Set(di, axis.addend)));
-    most = hn::Max(most, hn::Abs(exact));
-    hn::StoreU(exact, d, counts + point);
-  }
-  return hn::AllTrue(d, hn::Le(most, hn::Set(d, axis.greatest)));
+  waiting = passing.waiting;
 }
 
 /// Products by a power of two, rounded once and widened again, which is exact.
@@ -240,28 +233,19 @@ void FillCoordinates(const double* counts, double step, Dtype dtype, float* chan
   }
 }
 
-bool FillTile(const FourierLadder& ladder, std::span<const std::int64_t> positions, std::int64_t first,
-              std::int64_t filled, Dtype dtype, FourierTile& tile) {
+bool FillTile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, FourierTile& tile,
+              WaitingLines& waiting) {
   tile.open.clear();
-  const std::size_t rows = positions.size() / ladder.axes.size();
   for (std::size_t axis = 0; axis < ladder.axes.size(); ++axis) {
-    const std::span<const std::int64_t> own = positions.subspan(axis * rows + index(first), index(filled));
     double* const counts = tile.counts[axis].data();
-    if (own.size() == FourierTile::points) {
-      if (!FillCounts(ladder.axes[axis], own.data(), counts)) return false;
-    } else {
-      std::array<std::int64_t, FourierTile::points> padded;
-      padded.fill(own.back());
-      std::ranges::copy(own, padded.begin());
-      if (!FillCounts(ladder.axes[axis], padded.data(), counts)) return false;
-    }
+    if (!(FillCounts(ladder, axis, at, counts) <= ladder.axes[axis].greatest)) return false;
     const std::int64_t channel = ladder.axes[axis].coordinate_channel;
     if (channel >= 0) FillCoordinates(counts, ladder.step, dtype, tile.channel(channel));
   }
   switch (dtype) {
-    case Dtype::float16: FillFeatures<Float16>(ladder, tile); break;
-    case Dtype::bfloat16: FillFeatures<BFloat16>(ladder, tile); break;
-    default: FillFeatures<Float32>(ladder, tile);
+    case Dtype::float16: FillFeatures<Float16>(ladder, tile, waiting); break;
+    case Dtype::bfloat16: FillFeatures<BFloat16>(ladder, tile, waiting); break;
+    default: FillFeatures<Float32>(ladder, tile, waiting);
   }
   return true;
 }
@@ -283,9 +267,9 @@ double greatest_quick_count(const FrequencyPieces& frequencies) {
   return greatest == 0 ? 0x1p52 : std::min(0x1p52, 0x1p39 / greatest);
 }
 
-bool fill_tile(const FourierLadder& ladder, std::span<const std::int64_t> positions, std::int64_t first,
-               std::int64_t filled, Dtype dtype, FourierTile& tile) {
-  return HWY_DYNAMIC_DISPATCH(FillTile)(ladder, positions, first, filled, dtype, tile);
+bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, FourierTile& tile,
+               WaitingLines& waiting) {
+  return HWY_DYNAMIC_DISPATCH(FillTile)(ladder, at, dtype, tile, waiting);
 }
 
 }  // namespace sextant

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "lib/fourier/angles.hpp"
+#include "lib/fourier/row_stream.hpp"
 #include "lib/kernels/frequency_pieces.hpp"
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/channels.hpp"
 
-// The features of a few points at a time, for the dtypes of 32 and 16 bits: points side by side in the vectors, then
-// turned round to rows.
+// The features of a few points at a time: points side by side in the vectors, then turned round to rows.
 
 namespace sextant {
 
@@ -37,16 +37,18 @@ struct OpenFeature {
   FourierFunction function;
 };
 
-class FourierTile {
+/// Values of float for the dtypes of 32 and 16 bits, else of double.
+template <class Value>
+class FourierTileOf {
  public:
   static constexpr std::size_t points = 16;
 
-  explicit FourierTile(std::int64_t width)
+  explicit FourierTileOf(std::int64_t width)
       : channels_((static_cast<std::size_t>(width) + line - 1) / line * line * points) {}
 
   /// The values of a channel, `points` of them.
-  float* channel(std::int64_t index) { return channels_.data() + static_cast<std::size_t>(index) * points; }
-  const float* channel(std::int64_t index) const { return channels_.data() + static_cast<std::size_t>(index) * points; }
+  Value* channel(std::int64_t index) { return channels_.data() + static_cast<std::size_t>(index) * points; }
+  const Value* channel(std::int64_t index) const { return channels_.data() + static_cast<std::size_t>(index) * points; }
 
   /// The counts of the points on each axis, whole numbers.
   alignas(64) std::array<std::array<double, points>, 4> counts{};
@@ -58,12 +60,17 @@ class FourierTile {
   static constexpr std::size_t line = 32;
 
  private:
-  std::vector<float> channels_;
+  std::vector<Value> channels_;
 };
+
+using FourierTile = FourierTileOf<float>;
+using WideFourierTile = FourierTileOf<double>;
 
 /// What an axis' coordinates are: factor * position + addend steps over `divisor`, which turn the bands by `frequencies`.
 struct FourierAxis {
   const FrequencyPieces* frequencies = nullptr;
+  /// For float64 those of each band alone, in every lane.
+  std::span<const FrequencyPieces> of_bands = {};
   std::int64_t factor = 1;
   std::int64_t addend = 0;
   /// The greatest count that a tile takes: greatest_quick_count.
@@ -86,16 +93,27 @@ struct FourierLadder {
 /// The greatest |count| whose quick angle docs/proofs/fourier-tiles.md, step 1, bounds.
 double greatest_quick_count(const FrequencyPieces& frequencies);
 
-/// Fills a tile with the features of `filled` points, the first one that at `first` of each axis' `rows` positions;
-/// what the tile has room for besides becomes the last point again. False where a count is too great, nothing then
-/// being promised. Values that are not in tile.open round to the value of `dtype` nearest to the real number, halves
-/// away from zero or to even. `dtype` is float32, float16 or bfloat16. Under StandardArithmetic; target_in_use
-/// (targets.hpp) has been asked before.
-bool fill_tile(const FourierLadder& ladder, std::span<const std::int64_t> positions, std::int64_t first,
-               std::int64_t filled, Dtype dtype, FourierTile& tile);
+/// The points of a tile: `filled` of them from `first` on of each axis' positions, as many for one axis as for another.
+struct TilePoints {
+  std::span<const std::int64_t> positions;
+  std::int64_t first;
+  std::int64_t filled;
+};
+
+/// Fills a tile with the features of the points; what it has room for besides becomes the last of them again. False
+/// where a count is too great, nothing then being promised. Values that are not in tile.open round to the value of
+/// `dtype` nearest to the real number, halves away from zero or to even. Meanwhile lines that are waiting are streamed,
+/// about as many as the tile has. Under StandardArithmetic; target_in_use (targets.hpp) has been asked before.
+bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, FourierTile& tile,
+               WaitingLines& waiting);
+
+/// The same for float64. Counts are within 2^52, whatever is the greatest of an axis.
+bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, WideFourierTile& tile,
+               WaitingLines& waiting);
 
 /// Writes the tile's points as rows of `width` elements side by side, each element rounded from the channel's value,
 /// which is exact in the dtype, or no tie. `rows` has room for FourierTile::line elements more. Likewise.
 void write_tile(const FourierTile& tile, std::int64_t width, Dtype dtype, std::byte* rows);
+void write_tile(const WideFourierTile& tile, std::int64_t width, Dtype dtype, std::byte* rows);
 
 }  // namespace sextant

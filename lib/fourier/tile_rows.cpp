@@ -1,7 +1,7 @@
 // A tile of features turned round to rows, compiled once per Highway target.
 //
-//   1. Blocks of 16 bytes of four channels at four points are turned round within the blocks, as many blocks of further
-//      channels at a time as a vector has: what leaves is a vector of one point's channels side by side.
+//   1. Blocks of 16 bytes, of four channels at four points or two of doubles at two, are turned round within the blocks,
+//      as many blocks of further channels at a time as a vector has: what leaves is a vector of one point's channels.
 //   2. For 16 bits two of them are rounded to one of elements.
 //   3. The last vector of a row runs over into the next row, or beyond the last one. So the last vectors of all rows
 //      are written first, and of rows within one vector the earlier ones: what ran over is written again.
@@ -38,15 +38,22 @@ void WriteTileOf(const FourierTile& tile, std::int64_t width, std::byte* rows) {
   }
 }
 
+void WriteWideTile(const WideFourierTile& tile, std::int64_t width, std::byte* rows) {
+  for (std::size_t point = 0; point < WideFourierTile::points; ++point) {
+    for (std::int64_t channel = 0; channel < width; ++channel, rows += sizeof(double))
+      std::memcpy(rows, tile.channel(channel) + point, sizeof(double));
+  }
+}
+
 #else
 
 using TileFloats = hn::Repartition<float, Doubles>;
 using TileVector = hn::Vec<TileFloats>;
 
-/// Block b of four points of channel 4b, b = 0, 1, ...: `from` is the first one's.
+/// Block b, of as many points as its channels are apart, b = 0, 1, ...: `from` is the first one's.
 template <class D>
-HWY_INLINE hn::Vec<D> LoadBlocks(D d, const float* from) {
-  if constexpr (hn::MaxLanes(d) == 4) {
+HWY_INLINE hn::Vec<D> LoadBlocks(D d, const hn::TFromD<D>* from) {
+  if constexpr (sizeof(hn::TFromD<D>) * hn::MaxLanes(d) == 16) {
     return hn::LoadU(d, from);
   } else {
     const hn::Half<D> half;
@@ -102,6 +109,22 @@ void WriteTileOf(const FourierTile& tile, std::int64_t width, std::byte* rows) {
   }
 }
 
+void WriteWideTile(const WideFourierTile& tile, std::int64_t width, std::byte* rows) {
+  const Doubles d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto* const elements = reinterpret_cast<double*>(rows);
+  for (std::int64_t channel = (width - 1) / lanes * lanes; channel >= 0; channel -= lanes) {
+    for (std::size_t point = 0; point < WideFourierTile::points; point += 2) {
+      const double* const from = tile.channel(channel) + point;
+      const DoubleVector even = LoadBlocks(d, from);
+      const DoubleVector odd = LoadBlocks(d, from + WideFourierTile::points);
+      double* const to = elements + static_cast<std::int64_t>(point) * width + channel;
+      hn::StoreU(hn::InterleaveLower(d, even, odd), d, to);
+      hn::StoreU(hn::InterleaveUpper(d, even, odd), d, to + width);
+    }
+  }
+}
+
 #endif
 
 void WriteTile(const FourierTile& tile, std::int64_t width, Dtype dtype, std::byte* rows) {
@@ -120,11 +143,16 @@ namespace sextant {
 namespace {
 
 HWY_EXPORT(WriteTile);
+HWY_EXPORT(WriteWideTile);
 
 }  // namespace
 
 void write_tile(const FourierTile& tile, std::int64_t width, Dtype dtype, std::byte* rows) {
   HWY_DYNAMIC_DISPATCH(WriteTile)(tile, width, dtype, rows);
+}
+
+void write_tile(const WideFourierTile& tile, std::int64_t width, Dtype, std::byte* rows) {
+  HWY_DYNAMIC_DISPATCH(WriteWideTile)(tile, width, rows);
 }
 
 }  // namespace sextant

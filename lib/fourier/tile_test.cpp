@@ -58,8 +58,7 @@ Fourier encoding_of(const char* json) { return std::get<Fourier>(parse_spec(json
 
 std::vector<FrequencyPieces> pieces_of(const Fourier& encoding, const Tensor* weight) {
   std::vector<FrequencyPieces> axes;
-  for (std::int64_t axis = 0; axis < encoding.axes; ++axis)
-    axes.emplace_back(turns_of_counts(encoding, weight, axis));
+  for (std::int64_t axis = 0; axis < encoding.axes; ++axis) axes.emplace_back(turns_of_counts(encoding, weight, axis));
   return axes;
 }
 
@@ -70,7 +69,7 @@ double greatest_error(std::span<const FrequencyPieces> axes, std::size_t band, i
   double worst = 0;
   FourierTile tile(1);
   std::vector<FourierAxis> of_tile;
-  for (const FrequencyPieces& pieces : axes) of_tile.push_back({&pieces, 1, 0, greatest, -1});
+  for (const FrequencyPieces& pieces : axes) of_tile.push_back({&pieces, {}, 1, 0, greatest, -1});
   for (int round = 0; round < 200; ++round) {
     std::array<std::array<std::int64_t, FourierTile::points>, 4> counts{};
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
@@ -97,9 +96,9 @@ double greatest_error(std::span<const FrequencyPieces> axes, std::size_t band, i
 // Steps 5 and 6 of the proof, at every count that is let in.
 TEST_P(FourierTileOn, VectorsAreWithinTheirBounds) {
   target_in_use();
-  for (const char* json :
-       {R"({"encoding":"fourier","bands":15})", R"({"encoding":"fourier","bands":15,"lowest":-3.5,"angle_unit":"turn"})",
-        R"({"encoding":"fourier","bands":15,"lowest":-12,"angle_unit":"half_turn"})"}) {
+  for (const char* json : {R"({"encoding":"fourier","bands":15})",
+                           R"({"encoding":"fourier","bands":15,"lowest":-3.5,"angle_unit":"turn"})",
+                           R"({"encoding":"fourier","bands":15,"lowest":-12,"angle_unit":"half_turn"})"}) {
     const std::vector<FrequencyPieces> axes = pieces_of(encoding_of(json), nullptr);
     for (std::size_t band = 0; band < 10; ++band) {
       for (int doublings = 0; doublings < longest_fourier_run; ++doublings) {
@@ -135,10 +134,9 @@ double by_itself(const FourierValue& value, std::span<const FrequencyPieces> axe
 void expect_by_itself(const Fourier& encoding, const std::vector<std::int64_t>& positions) {
   const FourierEncoder encoder(encoding);
   const std::int64_t count = std::ssize(positions) / encoding.axes;
-  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+  for (const Dtype dtype : floating_dtypes) {
     const Tensor weight = is_given(encoding) ? some_matrix(encoding, dtype) : Tensor{};
-    const Tensor table =
-        is_given(encoding) ? encoder.encode(positions, weight) : encoder.encode(positions, dtype);
+    const Tensor table = is_given(encoding) ? encoder.encode(positions, weight) : encoder.encode(positions, dtype);
     const Tensor* const given = is_given(encoding) ? &weight : nullptr;
     const std::vector<FrequencyPieces> axes = pieces_of(encoding, given);
     for (std::int64_t row = 0; row < count; ++row) {
@@ -189,13 +187,12 @@ TEST_P(FourierTileOn, HardPlacesAreThoseOfEachValueByItself) {
       }
     }
   }
-  for (const char* json :
-       {R"({"encoding":"fourier","bands":11,"angle_unit":"half_turn","position_dtype":"float64",)"
-        R"("position_step":9.5367431640625e-07,"identity":"last"})",
-        R"({"encoding":"fourier","bands":11,"lowest":-4,"angle_unit":"turn","first":"cos"})",
-        R"({"encoding":"fourier","bands":6,"lowest":-30,"highest":30,"identity":"first"})",
-        R"({"encoding":"fourier","bands":12,"lowest":-9,"position_dtype":"float64",)"
-        R"("position_step":9.094947017729282e-13,"identity":"first"})"})
+  for (const char* json : {R"({"encoding":"fourier","bands":11,"angle_unit":"half_turn","position_dtype":"float64",)"
+                           R"("position_step":9.5367431640625e-07,"identity":"last"})",
+                           R"({"encoding":"fourier","bands":11,"lowest":-4,"angle_unit":"turn","first":"cos"})",
+                           R"({"encoding":"fourier","bands":6,"lowest":-30,"highest":30,"identity":"first"})",
+                           R"({"encoding":"fourier","bands":12,"lowest":-9,"position_dtype":"float64",)"
+                           R"("position_step":9.094947017729282e-13,"identity":"first"})"})
     expect_by_itself(encoding_of(json), counts);
 }
 
@@ -211,7 +208,7 @@ TEST_P(FourierTileOn, LargeTablesHaveTheRowsOfSmallOnes) {
       encoding.identity = identity;
       const FourierEncoder encoder(encoding);
       const std::int64_t columns = width(encoding);
-      for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+      for (const Dtype dtype : floating_dtypes) {
         const std::size_t row_bytes = index(columns) * size_of(dtype);
         const std::int64_t count = written_past_caches / static_cast<std::int64_t>(row_bytes) + 21;
         std::vector<std::int64_t> positions;

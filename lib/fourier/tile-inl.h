@@ -1,0 +1,72 @@
+// What tiles of both kinds share, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once
+// per target. Counts of points are whole numbers, as doubles exact up to 2^53; lines that wait are streamed in passing.
+
+#if defined(SEXTANT_LIB_FOURIER_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_FOURIER_TILE_INL_H_
+#undef SEXTANT_LIB_FOURIER_TILE_INL_H_
+#else
+#define SEXTANT_LIB_FOURIER_TILE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/fourier/tile.hpp"
+#include "lib/kernels/rotations-inl.h"
+#include "lib/numeric/index.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// The counts at `positions`; returns the greatest magnitude.
+HWY_INLINE double FillCounts(const FourierAxis& axis, const std::int64_t* positions, double* counts) {
+  const Doubles d;
+  const hn::RebindToSigned<Doubles> di;
+  DoubleVector most = hn::Zero(d);
+  for (std::size_t point = 0; point < FourierTile::points; point += hn::Lanes(d)) {
+    auto count = hn::LoadU(di, positions + point);
+    if (axis.factor == 2) count = hn::Add(count, count);
+    const DoubleVector exact = hn::ConvertTo(d, hn::Add(count, hn::Set(di, axis.addend)));
+    most = hn::Max(most, hn::Abs(exact));
+    hn::StoreU(exact, d, counts + point);
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, most));
+}
+
+/// The same of a tile's points, the last of them repeated.
+HWY_INLINE double FillCounts(const FourierLadder& ladder, std::size_t axis, const TilePoints& at, double* counts) {
+  const std::size_t rows = at.positions.size() / ladder.axes.size();
+  const std::span<const std::int64_t> own = at.positions.subspan(axis * rows + index(at.first), index(at.filled));
+  if (own.size() == FourierTile::points) return FillCounts(ladder.axes[axis], own.data(), counts);
+  std::array<std::int64_t, FourierTile::points> padded;
+  padded.fill(own.back());
+  std::ranges::copy(own, padded.begin());
+  return FillCounts(ladder.axes[axis], padded.data(), counts);
+}
+
+/// Streams as many vectors of lines that wait, if there are so many.
+template <std::size_t vectors>
+HWY_INLINE void StreamWaiting(WaitingLines& waiting) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)waiting;
+#else
+  const hn::Repartition<std::uint8_t, Doubles> d;
+  const std::size_t bytes = vectors * hn::Lanes(d);
+  if (waiting.left < bytes) return;
+  for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) {
+    hn::Stream(hn::Load(d, reinterpret_cast<const std::uint8_t*>(waiting.from) + i), d,
+               reinterpret_cast<std::uint8_t*>(waiting.to) + i);
+  }
+  waiting = {waiting.from + bytes, waiting.to + bytes, waiting.left - bytes};
+#endif
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
