@@ -95,11 +95,11 @@ class RowStream {
 
   LineWriter& writer_;
   const Rows& out_;
-  std::int64_t row_;      // the next one
+  std::int64_t row_;  // the next one
   bool delays_;
-  std::size_t start_;     // of the buffer's first line, where the stream begins
-  std::size_t filled_;    // bytes of the buffer, those before start_ too
-  std::size_t whole_ = 0; // of these, those of lines that were left waiting
+  std::size_t start_;      // of the buffer's first line, where the stream begins
+  std::size_t filled_;     // bytes of the buffer, those before start_ too
+  std::size_t whole_ = 0;  // of these, those of lines that were left waiting
   WaitingLines waiting_;
   std::vector<Line> buffer_;
 };

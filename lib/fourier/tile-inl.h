@@ -23,8 +23,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// The counts at `positions`; returns the greatest magnitude.
-HWY_INLINE double FillCounts(const FourierAxis& axis, const std::int64_t* positions, double* counts) {
+/// The counts at `positions`; whether none is greater than `greatest`.
+HWY_INLINE bool FillCounts(const FourierAxis& axis, double greatest, const std::int64_t* positions, double* counts) {
   const Doubles d;
   const hn::RebindToSigned<Doubles> di;
   DoubleVector most = hn::Zero(d);
@@ -35,18 +35,19 @@ HWY_INLINE double FillCounts(const FourierAxis& axis, const std::int64_t* positi
     most = hn::Max(most, hn::Abs(exact));
     hn::StoreU(exact, d, counts + point);
   }
-  return hn::GetLane(hn::MaxOfLanes(d, most));
+  return hn::AllTrue(d, hn::Le(most, hn::Set(d, greatest)));
 }
 
 /// The same of a tile's points, the last of them repeated.
-HWY_INLINE double FillCounts(const FourierLadder& ladder, std::size_t axis, const TilePoints& at, double* counts) {
+HWY_INLINE bool FillCounts(const FourierLadder& ladder, std::size_t axis, double greatest, const TilePoints& at,
+                           double* counts) {
   const std::size_t rows = at.positions.size() / ladder.axes.size();
   const std::span<const std::int64_t> own = at.positions.subspan(axis * rows + index(at.first), index(at.filled));
-  if (own.size() == FourierTile::points) return FillCounts(ladder.axes[axis], own.data(), counts);
+  if (own.size() == FourierTile::points) return FillCounts(ladder.axes[axis], greatest, own.data(), counts);
   std::array<std::int64_t, FourierTile::points> padded;
   padded.fill(own.back());
   std::ranges::copy(own, padded.begin());
-  return FillCounts(ladder.axes[axis], padded.data(), counts);
+  return FillCounts(ladder.axes[axis], greatest, padded.data(), counts);
 }
 
 /// Streams as many vectors of lines that wait, if there are so many.

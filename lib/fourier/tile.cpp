@@ -238,7 +238,7 @@ bool FillTile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, Fo
   tile.open.clear();
   for (std::size_t axis = 0; axis < ladder.axes.size(); ++axis) {
     double* const counts = tile.counts[axis].data();
-    if (!(FillCounts(ladder, axis, at, counts) <= ladder.axes[axis].greatest)) return false;
+    if (!FillCounts(ladder, axis, ladder.axes[axis].greatest, at, counts)) return false;
     const std::int64_t channel = ladder.axes[axis].coordinate_channel;
     if (channel >= 0) FillCoordinates(counts, ladder.step, dtype, tile.channel(channel));
   }

@@ -66,7 +66,7 @@ bool FillWideTile(const FourierLadder& ladder, const TilePoints& at, WideFourier
   tile.open.clear();
   for (std::size_t axis = 0; axis < ladder.axes.size(); ++axis) {
     double* const counts = tile.counts[axis].data();
-    if (!(FillCounts(ladder, axis, at, counts) <= 0x1p52)) return false;
+    if (!FillCounts(ladder, axis, 0x1p52, at, counts)) return false;
     const std::int64_t channel = ladder.axes[axis].coordinate_channel;
     if (channel < 0) continue;
     for (std::size_t point = 0; point < WideFourierTile::points; point += hn::Lanes(d))
@@ -101,8 +101,7 @@ HWY_EXPORT(FillWideTile);
 
 }  // namespace
 
-bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype, WideFourierTile& tile,
-               WaitingLines& waiting) {
+bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype, WideFourierTile& tile, WaitingLines& waiting) {
   return HWY_DYNAMIC_DISPATCH(FillWideTile)(ladder, at, tile, waiting);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 
@@ -120,12 +121,49 @@ void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, const 
   const std::int64_t rows = rows_of(function, offsets);
   check_table(out, rows, axes(encoding_));
   check_range(function, offsets);
-  for_each_row(out, [&](std::int64_t row, std::byte* place) {
-    for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
-      store(out.dtype, value(axis, offsets[static_cast<std::size_t>(axis * rows + row)], out.dtype),
-            place + static_cast<std::size_t>(axis) * size_of(out.dtype));
-    }
+  // Where there are more rows than offsets whose values are kept, the elements of those are looked up.
+  std::vector<Elements> elements;
+  for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
+    const bool worth = rows > 2 * std::ssize(near_[static_cast<std::size_t>(axis)]);
+    elements.push_back(worth ? elements_of(axis, out.dtype) : Elements{});
+  }
+  with_bits_of(out.dtype, [&]<class Bits>(Bits) {
+    const auto width = static_cast<std::size_t>(axes(encoding_));
+    const auto element = [&](std::int64_t axis, std::int64_t offset) {
+      const Elements& kept = elements[static_cast<std::size_t>(axis)];
+      if (std::abs(offset) > kept.most) return bits_of<Bits>(out.dtype, value(axis, offset, out.dtype));
+      Bits bits;
+      std::memcpy(&bits, kept.bytes.data() + static_cast<std::size_t>(offset + kept.most) * sizeof bits, sizeof bits);
+      return bits;
+    };
+    write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+      constexpr std::int64_t together = 256;  // rows that are made before they are handed on
+      std::vector<Bits> made(together * width);
+      for (std::int64_t start = first; start < last; start += together) {
+        const std::int64_t count = std::min(together, last - start);
+        for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
+          const std::int64_t* const own = offsets.data() + axis * rows + start;
+          Bits* to = made.data() + axis;
+          for (std::int64_t row = 0; row < count; ++row, to += width) *to = element(axis, own[row]);
+        }
+        const std::int64_t at_once = out.row_stride == out.width ? count : 1;
+        const std::size_t bytes = static_cast<std::size_t>(at_once) * width * sizeof(Bits);
+        const auto* from = reinterpret_cast<const std::byte*>(made.data());
+        for (std::int64_t row = 0; row < count; row += at_once, from += bytes)
+          writer.write(row_of(out, start + row), from, bytes);
+      }
+    });
   });
+}
+
+LogCoordinatesEncoder::Elements LogCoordinatesEncoder::elements_of(std::int64_t axis, Dtype dtype) const {
+  const std::int64_t most = std::ssize(near_[static_cast<std::size_t>(axis)]) - 1;
+  Elements elements{most, std::vector<std::byte>(static_cast<std::size_t>(2 * most + 1) * size_of(dtype))};
+  for (std::int64_t offset = -most; offset <= most; ++offset) {
+    store(dtype, value(axis, offset, dtype),
+          elements.bytes.data() + static_cast<std::size_t>(offset + most) * size_of(dtype));
+  }
+  return elements;
 }
 
 void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, Dtype dtype, std::span<std::byte> out) const {

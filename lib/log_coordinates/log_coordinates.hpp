@@ -40,6 +40,13 @@ class LogCoordinatesEncoder {
     double low;
   };
 
+  /// The elements of an axis' offsets from -most to most; none where most is less than 0.
+  struct Elements {
+    std::int64_t most = -1;
+    std::vector<std::byte> bytes;
+  };
+
+  Elements elements_of(std::int64_t axis, Dtype dtype) const;
   std::int64_t rows_of(const char* function, std::span<const std::int64_t> offsets) const;
   double value(std::int64_t axis, std::int64_t offset, Dtype dtype) const;
 
