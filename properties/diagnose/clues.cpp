@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "properties/catalogue.hpp"
+#include "properties/engine/case.hpp"
+#include "properties/engine/typed_cases.hpp"
+#include "properties/model/model.hpp"
+
 namespace sextant::identify {
 
 const PropertyResult* violated_named(const Clues& clues, std::string_view id) {
@@ -18,6 +23,14 @@ std::vector<std::string> failing_cases_of(const PropertyResult& result) {
     if (colon != std::string::npos) tokens.push_back("accuracy" + example->token.substr(colon));
   }
   return tokens;
+}
+
+std::vector<Question> failing_questions(const Spec& claim, const Clues& clues) {
+  const auto accuracy = property_named("accuracy");
+  std::vector<Question> questions;
+  for (const std::string& token : clues.failing)
+    questions.push_back(values_of(model_of(claim)->question_fields(), read_token(token, accuracy->fields(claim))));
+  return questions;
 }
 
 }  // namespace sextant::identify

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/spec/spec.hpp"
+#include "properties/model/question.hpp"
 #include "properties/verdict/verdict.hpp"
 #include "subjects/subject.hpp"
 
@@ -22,5 +24,8 @@ const PropertyResult* violated_named(const Clues& clues, std::string_view id);
 /// The cases that show a violation by themselves, the simplest and the worst, as tokens of accuracy: of accuracy, or of
 /// a law that asks what accuracy asks.
 std::vector<std::string> failing_cases_of(const PropertyResult& result);
+
+/// The questions of accuracy that are violations by themselves.
+std::vector<Question> failing_questions(const Spec& claim, const Clues& clues);
 
 }  // namespace sextant::identify

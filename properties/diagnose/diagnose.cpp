@@ -23,9 +23,9 @@
 #include "properties/diagnose/rearranged_answers.hpp"
 #include "properties/diagnose/rotations/other_rotations.hpp"
 #include "properties/diagnose/short_audit.hpp"
-#include "properties/gen/position.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/identify/identify.hpp"
+#include "properties/identify/short_calls.hpp"
 #include "properties/identify/state/kept_state.hpp"
 #include "properties/model/model.hpp"
 
@@ -122,20 +122,6 @@ bool is_16_bit_class(AccuracyClass accuracy) {
   return accuracy == AccuracyClass::float16_angle || accuracy == AccuracyClass::bfloat16_angle;
 }
 
-// Whether a value near position 300 is off. The fastest angles there are some hundred radians: those of a 16-bit format
-// are off by 300 2^-12 and more, thousands of times what stricter classes allow.
-bool is_off_early(const Subject& subject, const Spec& claim) {
-  const auto session = subject.open(claim);
-  const auto model = model_of(claim);
-  const gen::PositionRange range = model->range();
-  constexpr std::int64_t tokens = 4;
-  const std::int64_t position = std::clamp<std::int64_t>(301, range.first, std::max(range.first, range.last - tokens));
-  const Question question{.position = position, .tokens = tokens, .batch = 1, .heads = 2, .fill = 7};
-  if (!model->fits(question)) return true;
-  const Call call = model->call_of(question);
-  return model->judge()->values(call, model->ask(*session, call)).within == reference::Certainty::no;
-}
-
 // The difference that is another class, which is named where a second audit held.
 void name_class(Diagnosis& diagnosis, AccuracyClass claimed, AccuracyClass found) {
   std::string& words = diagnosis.differences.front().words;
@@ -157,13 +143,6 @@ bool is_seen_directly(const Spec& claim, const DiagnosedDifference& difference) 
          difference.stage == DiagnosedStage::position;
 }
 
-// Whether a field that differs is of pairs or channels, which no call hides.
-bool is_of_every_call(const Spec& claim, const std::vector<DiagnosedDifference>& fields) {
-  return !is_of<Attention>(claim) && std::ranges::any_of(fields, [](const DiagnosedDifference& one) {
-    return one.stage == DiagnosedStage::rotation || one.stage == DiagnosedStage::table;
-  });
-}
-
 // Of a claim that a second audit refutes, and one of the answers to the first claim; the first `of_fields` differences
 // are of its fields.
 void keep_what_was_seen(const Spec& claim, Diagnosis& diagnosis, std::size_t of_fields) {
@@ -174,22 +153,23 @@ void keep_what_was_seen(const Spec& claim, Diagnosis& diagnosis, std::size_t of_
       std::remove_if(first, last, [&](const auto& one) { return !is_seen_directly(claim, one); }), last);
 }
 
-// Whether a case that fails is of a simpler call than the one of which a fault says that answers are farther off there
-// than elsewhere: "in a call of 96 tokens from position 0 on ...", and a case of one token.
-bool is_refuted(const Fault& fault, const Clues& clues) {
-  const auto number_after = [](std::string_view text, std::string_view mark) -> std::optional<std::int64_t> {
-    const auto at = text.find(mark);
-    std::int64_t number = 0;
-    if (at == std::string_view::npos) return std::nullopt;
-    const char* const first = text.data() + at + mark.size();
-    if (std::from_chars(first, text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
-    return number;
-  };
-  const auto tokens = number_after(fault.words, "in a call of ");
-  if (fault.kind != FaultKind::elsewhere || !tokens) return false;
-  return std::ranges::any_of(clues.failing, [&](const std::string& failing) {
-    const auto fewer = number_after(failing, "tokens=");
-    return fewer && *fewer < *tokens;
+// Whether a case that fails by itself is of a call that a fault says to be right: a simpler one than the call of which
+// it says that answers are farther off there than elsewhere ("in a call of 96 tokens from position 0 on ..."), or, of
+// what is not attention, one that its condition leaves out.
+bool is_refuted(const Spec& claim, const Fault& fault, const std::vector<Question>& failing) {
+  const auto has = [&](std::string_view words) { return fault.words.find(words) != std::string::npos; };
+  constexpr std::string_view mark = "in a call of ";
+  std::int64_t tokens = 0;
+  if (const auto at = fault.words.find(mark); at != std::string::npos && fault.kind == FaultKind::elsewhere) {
+    const char* const first = fault.words.data() + at + mark.size();
+    std::from_chars(first, fault.words.data() + fault.words.size(), tokens);
+  }
+  const bool has_condition = !is_of<Attention>(claim);
+  const bool is_of_several = has("of several tokens") || has("a token in a call of its own is answered as claimed");
+  const bool is_of_rows = has("rows of a batch") || has("in batches of");
+  return std::ranges::any_of(failing, [&](const Question& question) {
+    const bool is_left_out = question.batch == 1 && (is_of_rows || (is_of_several && question.tokens == 1));
+    return question.tokens < tokens || (has_condition && is_left_out);
   });
 }
 
@@ -222,15 +202,13 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
   };
   if (has(FaultKind::misfit)) return told;
   told.is_vague = has(FaultKind::vague) || has(FaultKind::elsewhere);
-  std::erase_if(found.faults, [&](const Fault& one) { return is_refuted(one, clues); });
+  const std::vector<Question> failing = failing_questions(claim, clues);
+  const std::size_t dropped =
+      std::erase_if(found.faults, [&](const Fault& one) { return is_refuted(claim, one, failing); });
+  told.is_vague = told.is_vague || dropped > 0;
   told.is_of_calls = std::ranges::any_of(found.faults, [](const Fault& one) { return one.says_right != nullptr; });
   widen_places(claim, clues, found.faults);
   if (found.spec && found.convention.empty()) diagnosis.differences = differences(claim, *found.spec);
-  // Other pairs or channels show in every call: where an early one is as claimed they are of some calls alone, and a
-  // subject that reads its spec may be right under the changed one.
-  const bool is_of_some_calls = is_of_every_call(claim, diagnosis.differences) && !is_off_early(subject, claim);
-  if (is_of_some_calls) diagnosis.differences.clear();
-  told.is_vague = told.is_vague || is_of_some_calls;
   const std::size_t of_fields = diagnosis.differences.size();
   for (const Fault& convention : found.convention) diagnosis.differences.push_back(difference_of(convention));
   for (const Fault& fault : found.faults) diagnosis.differences.push_back(difference_of(fault));
@@ -241,8 +219,9 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
   }
   const bool has_other_class = found.spec && found.spec->accuracy != claim.accuracy;
   if (diagnosis.differences.empty() && has_other_class) {
-    // A class of 16-bit angles admits nearly anything at far positions.
-    if (is_16_bit_class(found.spec->accuracy) && !is_off_early(subject, claim)) return told;
+    // A class of 16-bit angles admits nearly anything at far positions. The fastest angles near 300 are some hundred
+    // radians: those of a 16-bit format are off by 300 2^-12 and more, thousands of times what stricter classes allow.
+    if (is_16_bit_class(found.spec->accuracy) && ShortCalls(subject, claim).is_early_call_right()) return told;
     diagnosis.differences.push_back({"", "", DiagnosedStage::arithmetic});
   }
   // Another evaluation is fitted to answers, and says nothing where a fault is behind them. Below it is kept where a
@@ -255,7 +234,7 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
         {evaluation_words(claim, *found.spec), "",
          found.spec->evaluation == Evaluation::table ? DiagnosedStage::table : DiagnosedStage::rounding});
   if (diagnosis.differences.empty()) return told;
-  if (found.spec && found.faults.empty() && !is_of_some_calls && to_json(*found.spec) != to_json(claim)) {
+  if (found.spec && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
     diagnosis.spec_json = to_json(*found.spec);
     const ShortAudit second = audited(subject, *found.spec);
     diagnosis.is_verified = second.holds;
@@ -312,7 +291,9 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
   Told told = told_by_name(subject, claim, found, clues);
   // What explains every vector that is asked is more than what is told of some, or what a short audit does not refute.
   const Spec* verified = told.diagnosis.is_verified ? &*found.spec : nullptr;
-  if (auto reading = first_told({[&] { return other_rotation(subject, claim, verified); }})) return reading;
+  if (auto reading =
+          first_told({[&] { return other_rotation(subject, claim, verified, failing_questions(claim, clues)); }}))
+    return reading;
   // Other calls are wrong in another order of calls.
   if (told.is_of_calls && fails_after_other_calls(clues))
     return first_told({[] {

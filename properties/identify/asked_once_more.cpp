@@ -81,6 +81,18 @@ std::string in_other_orders(Session& session, const EncodingModel& model, Judge&
   return {};
 }
 
+// Of rotations, rows that begin with several zeros, as where padding on the left has them.
+std::string in_padded_rows(Session& session, const EncodingModel& model, Judge& judge) {
+  if (operation_of(model.spec().encoding) != Operation::rotate || axes_of(model.spec().encoding) != 1) return {};
+  const Question question{.position = 0, .tokens = 5, .batch = 2, .heads = 2, .fill = 7};
+  if (!model.fits(question) || model.range().first > 0 || model.range().last < question.tokens) return {};
+  Call call = model.call_of(question);
+  call.positions = {0, 0, 0, 1, 2, 0, 0, 1, 2, 3};
+  return is_off(session, model, judge, call)
+             ? "in a call whose rows begin with several zeros answers are farther off than elsewhere"
+             : "";
+}
+
 // Of rotations, batches of a few rows whose positions differ, some of as many rows as tokens or heads.
 std::string in_other_batches(Session& session, const EncodingModel& model, Judge& judge) {
   if (operation_of(model.spec().encoding) != Operation::rotate) return {};
@@ -130,6 +142,7 @@ std::string answers_unlike(Session& session, const Spec& claim) {
     if (model->fits(question) && is_off(session, *model, *judge, model->call_of(question)))
       return words_of_question(question, claim);
   }
+  if (std::string words = in_padded_rows(session, *model, *judge); !words.empty()) return words;
   if (std::string words = in_other_batches(session, *model, *judge); !words.empty()) return words;
   return in_other_orders(session, *model, *judge);
 }

@@ -17,6 +17,7 @@
 #include "properties/identify/rotations/identify_axes.hpp"
 #include "properties/identify/rotations/identify_rope.hpp"
 #include "properties/identify/rotations/rounded_values.hpp"
+#include "properties/identify/short_calls.hpp"
 #include "properties/identify/state/kept_state.hpp"
 
 namespace sextant::identify {
@@ -59,10 +60,10 @@ void try_claim(CountedSession& session, const Spec& probe, Identification& found
   found.table.clear();
 }
 
-// What is kept from call to call, in place of what one session's answers show then.
-void take_state(const CountedSubject& subject, const Spec& probe, Identification& found) {
+// What is kept from call to call, in place of what one session's answers show then; whether anything is.
+bool take_state(const CountedSubject& subject, const Spec& probe, Identification& found) {
   try {
-    if (!depends_on_order(subject, probe)) return;
+    if (!depends_on_order(subject, probe)) return false;
     std::optional<Fault> state = found.spec ? kept_state(subject, probe, *found.spec) : std::nullopt;
     if (!state) {
       state = kept_state(subject, probe, probe);
@@ -73,8 +74,10 @@ void take_state(const CountedSubject& subject, const Spec& probe, Identification
       found.confidence = Confidence::low;
       found.table.clear();
     }
+    return true;
   } catch (const SubjectFailure&) {
     // It has answered enough for a name.
+    return false;
   }
 }
 
@@ -134,7 +137,7 @@ Identification identify(const Subject& subject, const Spec& probe) {
     }
   }
   const CountedSubject counted(subject);
-  if (!has_too_few) take_state(counted, probe, found);
+  if (!has_too_few && !take_state(counted, probe, found)) hold_to_short_calls(counted, probe, found);
   // A wider bound that admits the answers says of no step that it is rounded: the claim with its own evaluation and one
   // step less exact is another name of them, where no recipe's bits tell.
   const bool is_fitted = found.spec && found.spec->evaluation != probe.evaluation && found.recipe.empty();

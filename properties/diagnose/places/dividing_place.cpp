@@ -482,6 +482,7 @@ bool has_axes_alike(const JudgedVector& vector) {
 
 bool may_hide(const JudgedVector& vector, Hidden hidden) {
   if (vector.is_wrong) return false;
+  if (hidden == Hidden::at_axes_alike) return vector.position != 0 && has_axes_alike(vector);
   return vector.position == 0 || has_axes_alike(vector) ||
          (hidden == Hidden::among_great_values && !vector.is_ordinary);
 }
@@ -491,9 +492,24 @@ std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& all,
   std::vector<JudgedVector> vectors;
   std::ranges::copy_if(all, std::back_inserter(vectors), counts);
   const std::vector<WrongPlace> places = places_of_wrong(vectors, step);
+  // Where a vector at position 0 is wrong, those there that are right tell something too.
+  const auto is_at_0 = [](const JudgedVector& vector) { return vector.position == 0; };
+  const bool shows_at_0 =
+      std::ranges::any_of(vectors, [&](const JudgedVector& vector) { return vector.is_wrong && is_at_0(vector); });
+  if (shows_at_0) {
+    for (const WrongPlace& place : places) {
+      if (divides(vectors, Hidden::at_axes_alike, place.holds)) return place;
+    }
+    if (auto two = of_several(vectors, places, Hidden::at_axes_alike, 2)) return two;
+  }
+  const auto is_refuted_at_0 = [&](const WrongPlace& place) {
+    return shows_at_0 && place.is_of_position && std::ranges::any_of(vectors, [&](const JudgedVector& vector) {
+             return !vector.is_wrong && is_at_0(vector) && place.holds(vector);
+           });
+  };
   for (const Hidden hidden : {Hidden::at_0, Hidden::among_great_values}) {
     for (const WrongPlace& place : places) {
-      if (divides(vectors, hidden, place.holds)) return place;
+      if (divides(vectors, hidden, place.holds) && !is_refuted_at_0(place)) return place;
     }
     if (auto two = of_several(vectors, places, hidden, 2)) return two;
   }

@@ -30,8 +30,9 @@ struct WrongPlace {
 };
 
 /// Which right vectors tell nothing: those at position 0, or with two axes at one coordinate, where other angles are
-/// the same, and, of errors that do not grow with values, those of great ones too.
-enum class Hidden { at_0, among_great_values };
+/// the same, and, of errors that do not grow with values, those of great ones too; where position 0 shows what is
+/// wrong, those with axes alike alone.
+enum class Hidden { at_axes_alike, at_0, among_great_values };
 bool may_hide(const JudgedVector& vector, Hidden hidden);
 
 /// The first place that has all wrong vectors and no right one, or the first two that have them together, of those

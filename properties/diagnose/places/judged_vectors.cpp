@@ -251,6 +251,7 @@ bool is_rotation(const Spec& spec) { return operation_of(spec.encoding) == Opera
 
 VectorJudge::VectorJudge(const Subject& subject, const Spec& claim, const Subject& proposer)
     : claim_(claim),
+      subject_(subject),
       proposer_(proposer),
       model_(model_of(claim)),
       is_judged_whole_(!model_->not_judged()),
@@ -287,6 +288,7 @@ void VectorJudge::ask_around(const Question& failing) {
     if (question.position >= model_->range().first && question.fill >= 0 && model_->admits(question))
       judge(model_->accuracy_call(question));
   };
+  session_ = subject_.open(claim_);
   judge(model_->accuracy_call(failing));
   // At position 1 one position less is none at all, and vectors of (1, 0) are not looked into.
   for (const std::int64_t further : {1, 2, 6, 29, 300}) {

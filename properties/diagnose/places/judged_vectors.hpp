@@ -82,7 +82,8 @@ class VectorJudge {
   /// SubjectFailure, Interrupted.
   void ask_ordinary();
 
-  /// A question of accuracy, and others about one token, head, row or position more or less. @throws likewise.
+  /// A question of accuracy, in a session of its own, and others about one token, head, row or position more or less.
+  /// @throws likewise.
   void ask_around(const Question& failing);
 
   /// The calls that accuracy always begins with, but long ones: positions in every order, grids in every walk. @throws
@@ -132,6 +133,7 @@ class VectorJudge {
   Wider* wider();
 
   Spec claim_;
+  const Subject& subject_;
   const Subject& proposer_;
   std::unique_ptr<EncodingModel> model_;
   std::optional<Wider> wider_;

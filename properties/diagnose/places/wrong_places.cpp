@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "lib/spec/of.hpp"
-#include "properties/catalogue.hpp"
 #include "properties/diagnose/places/angles_there.hpp"
 #include "properties/diagnose/places/dividing_place.hpp"
 #include "properties/diagnose/places/judged_vectors.hpp"
@@ -30,8 +29,6 @@
 #include "properties/diagnose/places/readings_of_places.hpp"
 #include "properties/diagnose/places/taken_places.hpp"
 #include "properties/diagnose/places/wrong_attention.hpp"
-#include "properties/engine/case.hpp"
-#include "properties/engine/typed_cases.hpp"
 #include "properties/identify/rotations/wrong_channels.hpp"
 #include "properties/model/model.hpp"
 
@@ -109,14 +106,6 @@ std::optional<WrongPlace> confirmed_place(VectorJudge& judge, const std::functio
     if (is_last) break;
   }
   return place;
-}
-
-std::vector<Question> questions_of(const Spec& claim, const std::vector<std::string>& tokens) {
-  const auto accuracy = property_named("accuracy");
-  std::vector<Question> questions;
-  for (const std::string& token : tokens)
-    questions.push_back(values_of(model_of(claim)->question_fields(), read_token(token, accuracy->fields(claim))));
-  return questions;
 }
 
 // Those whose channels are known, the ordinary ones where there are any.
@@ -379,11 +368,11 @@ std::optional<DiagnosedDifference> cause_there(const Subject& subject, const Spe
 }  // namespace
 
 std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Spec& claim, const Clues& clues) {
-  if (is_of<Attention>(claim)) return wrong_attention(subject, claim, questions_of(claim, clues.failing));
+  if (is_of<Attention>(claim)) return wrong_attention(subject, claim, failing_questions(claim, clues));
   if (clues.proposer == nullptr) return std::nullopt;
   VectorJudge judge(subject, claim, *clues.proposer);
   judge.ask_ordinary();
-  for (const Question& question : questions_of(claim, clues.failing)) judge.ask_around(question);
+  for (const Question& question : failing_questions(claim, clues)) judge.ask_around(question);
   const std::size_t usual = judge.vectors().size();
   judge.ask_first();
   if (std::ranges::none_of(judge.vectors(), &JudgedVector::is_wrong)) return std::nullopt;

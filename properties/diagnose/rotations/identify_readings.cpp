@@ -17,7 +17,9 @@ constexpr std::int64_t most_asked_to_identify = 199;
 }  // namespace
 
 Identification with_reading(const Subject& subject, const Spec& probe, Identification found) {
-  const bool is_sure = found.confidence == Confidence::high || found.confidence == Confidence::medium;
+  // Another class may be what a fit of many numbers leaves of one change that no spec says.
+  const bool is_sure = found.confidence == Confidence::high ||
+                       (found.confidence == Confidence::medium && found.spec->accuracy == probe.accuracy);
   if (is_sure || rope_of(probe) == nullptr || is_of<Attention>(probe)) return found;
   const CountedSubject counted(subject, most_asked_to_identify - found.calls);
   std::optional<DiagnosedDifference> reading;

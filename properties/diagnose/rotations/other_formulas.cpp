@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string_view>
 #include <utility>
 
 #include "lib/numeric/dtype.hpp"
@@ -84,6 +85,23 @@ class OtherFormulas {
                  auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
                  std::swap(longrope.short_factor, longrope.long_factor);
                });
+      for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16})
+        add_rope(fmt::format("longrope's factors are rounded to {}", name_of(dtype)), [dtype](Rope& rope) {
+          auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
+          for (auto* factors : {&longrope.short_factor, &longrope.long_factor}) {
+            for (double& factor : *factors) factor = round_to(dtype, factor);
+          }
+        });
+      add_rope("pairs have longrope's factor of the next pair, and the last its own", [](Rope& rope) {
+        auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
+        for (auto* factors : {&longrope.short_factor, &longrope.long_factor})
+          std::copy(factors->begin() + 1, factors->end(), factors->begin());
+      });
+      add_rope("pairs have longrope's factor of the next pair, and the last the first one's", [](Rope& rope) {
+        auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
+        for (auto* factors : {&longrope.short_factor, &longrope.long_factor})
+          std::ranges::rotate(*factors, factors->begin() + 1);
+      });
       add_rope("longrope's factors multiply frequencies, where the claim divides by them", [](Rope& rope) {
         auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
         for (auto* factors : {&longrope.short_factor, &longrope.long_factor}) {
@@ -92,7 +110,36 @@ class OtherFormulas {
       });
     }
     if (const auto* llama3 = std::get_if<Llama3Scaling>(&rope_.rope_scaling)) add_llama3(*llama3);
-    if (std::get_if<YarnScaling>(&rope_.rope_scaling) != nullptr) add_yarn();
+    if (std::get_if<YarnScaling>(&rope_.rope_scaling) != nullptr) {
+      add_yarn();
+      add_rounded_magnitudes();
+    }
+    add_reversed();
+  }
+
+  void add_rounded_magnitudes() {
+    const double factor = reference::RopeFrequencies(rope_).attention_factor(0, reference::first_precision).upper();
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      const double rounded = round_to(dtype, factor);
+      if (rounded == factor) continue;
+      list_.push_back({fmt::format("the attention factor is rounded to {}: it is {:.10g}", name_of(dtype), rounded),
+                       DiagnosedStage::table,
+                       [other = with_rope(claim_, [rounded](Rope& rope) {
+                          auto& yarn = std::get<YarnScaling>(rope.rope_scaling);
+                          yarn.mscale.reset();
+                          yarn.mscale_all_dim.reset();
+                          yarn.attention_factor = rounded;
+                        })](const VectorInCall& vector) { return std::optional(as_claimed(other, vector)); }});
+    }
+  }
+
+  // base^(-2 (m - 1 - i) / n) of m pairs.
+  void add_reversed() {
+    if (!std::holds_alternative<DefaultScaling>(rope_.rope_scaling)) return;
+    const double last = std::pow(rope_.rope_theta,
+                                 -2 * static_cast<double>(pairs(rope_) - 1) / static_cast<double>(rotary_width(rope_)));
+    add_frequencies("frequencies come in reverse order: the first pair has the last one's",
+                    [last](double w, double) { return last / w; });
   }
 
   // Frequencies that no spec says, made of the unscaled ones.
@@ -139,6 +186,12 @@ class OtherFormulas {
     const double s = rule.factor;
     add_frequencies("yarn's ramp is inverted: fast pairs are slowed, and slow ones are not",
                     [s](double w, double claimed) { return w + w / s - claimed; });
+    // The ramp r of w' = w (1 - r) + w r / s, as the claim's frequency shows it.
+    const auto ramp = [s](double w, double claimed) { return (1 - claimed / w) / (1 - 1 / s); };
+    add_frequencies("yarn's ramp has its wavelengths interpolated, where the claim interpolates frequencies",
+                    [s, ramp](double w, double claimed) { return w / (1 + (s - 1) * ramp(w, claimed)); });
+    add_frequencies("yarn's ramp is a step: pairs from its middle on are slowed, and those before are not",
+                    [s, ramp](double w, double claimed) { return ramp(w, claimed) > 0.5 ? w / s : w; });
     // Of borders that are whole pairs the same.
     add_exchanged_betas(rule);
     add_frequencies("yarn's ramp is left out: every frequency is divided by the factor, as linear scaling does",
@@ -328,6 +381,34 @@ class OtherFormulas {
   std::vector<VectorReading> list_;
 };
 
+// Normalized coordinates of 16 bits: c = (2p + 1) / extent - 1, which a scale of its own makes another number.
+std::vector<VectorReading> rounded_coordinates(const Spec& claim, const RopeNd& encoding) {
+  std::vector<VectorReading> list;
+  const bool is_plain = encoding.coordinates == Coordinates::normalized && encoding.coordinate_shifts.empty() &&
+                        encoding.coordinate_scales.empty();
+  if (!is_plain) return list;
+  struct Unit {
+    std::string_view words;
+    double size;
+  };
+  for (const Unit& unit :
+       {Unit{"normalized coordinates", 1}, Unit{"normalized coordinates times 2 pi", 2 * std::numbers::pi}}) {
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16})
+      list.push_back({fmt::format("{} are rounded to {}", unit.words, name_of(dtype)), DiagnosedStage::position,
+                      [claim, dtype, size = unit.size](const VectorInCall& vector) {
+                        TakenVector taken = as_claimed(claim, vector);
+                        auto& axes = *held<RopeNd>(taken.spec);
+                        for (std::size_t axis = 0; axis < axes.extents.size(); ++axis) {
+                          const auto extent = static_cast<double>(axes.extents[axis]);
+                          const double c = size * ((2 * static_cast<double>(taken.place[axis]) + 1) / extent - 1);
+                          axes.coordinate_scales.push_back(c == 0 ? 1 : round_to(dtype, c) / c);
+                        }
+                        return std::optional(std::move(taken));
+                      }});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::optional<VectorReading> limited_results(const Spec& claim, double limit) {
@@ -358,6 +439,7 @@ std::optional<VectorReading> limited_results(const Spec& claim, double limit) {
 }
 
 std::vector<VectorReading> other_formulas(const Spec& claim) {
+  if (const auto* axes = held<RopeNd>(claim)) return rounded_coordinates(claim, *axes);
   const auto* rope = held<Rope>(claim);
   if (rope == nullptr || pairs(*rope) == 0) return {};
   return OtherFormulas(claim, *rope).made();

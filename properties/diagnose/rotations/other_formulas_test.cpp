@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "lib/numeric/dtype.hpp"
 #include "properties/diagnose/rotations/other_rotations.hpp"
+#include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
 namespace sextant::identify::identify_other_formulas_test {
@@ -217,6 +220,69 @@ TEST(OtherRotationsFormula, OverwritesAMemberBeforeItIsRead) {
 // Results that are a little off come of none of the formulas that are judged by twice the bound.
 TEST(OtherRotationsFormula, IsNoneWhereResultsAreALittleOff) {
   EXPECT_EQ(told({.result = [](double value) { return value * (1 + 0x1p-21); }}, plain), "nothing");
+}
+
+TEST(OtherRotationsFormula, HasFrequenciesInReverseOrder) {
+  Formula reversed;
+  reversed.frequency = [](std::int64_t pair, std::int64_t) { return unscaled(half - 1 - pair); };
+  EXPECT_EQ(told(reversed, plain), "frequencies come in reverse order: the first pair has the last one's");
+}
+
+TEST(OtherRotationsFormula, InterpolatesAnotherWayOverYarnsRamp) {
+  Formula by_wavelengths;
+  by_wavelengths.factor = 1.25;
+  by_wavelengths.frequency = [](std::int64_t pair, std::int64_t) { return unscaled(pair) / (1 + 7 * yarn_ramp(pair)); };
+  EXPECT_EQ(told(by_wavelengths, yarn),
+            "yarn's ramp has its wavelengths interpolated, where the claim interpolates frequencies");
+  Formula step = by_wavelengths;
+  step.frequency = [](std::int64_t pair, std::int64_t) {
+    return yarn_ramp(pair) > 0.5 ? unscaled(pair) / 8 : unscaled(pair);
+  };
+  EXPECT_EQ(told(step, yarn), "yarn's ramp is a step: pairs from its middle on are slowed, and those before are not");
+}
+
+TEST(OtherRotationsFormula, RoundsLongropesFactors) {
+  Formula rounded;
+  rounded.factor = 1.25;
+  rounded.frequency = [](std::int64_t pair, std::int64_t length) {
+    return unscaled(pair) / round_to(Dtype::bfloat16, length > 1024 ? long_factor(pair) : short_factor(pair));
+  };
+  EXPECT_EQ(told(rounded, longrope), "longrope's factors are rounded to bfloat16");
+}
+
+// A right answer to other inputs.
+std::string told_of_inputs(const std::string& claim, const std::function<void(Tensors& inputs)>& change_inputs) {
+  const FunctionSubject subject("changed", [&](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right, change_inputs](std::string_view operation, const Tensors& inputs) {
+      Tensors changed = inputs;
+      change_inputs(changed);
+      return right->call(operation, changed);
+    };
+  });
+  const auto difference = other_rotation(subject, parse_spec(claim), nullptr);
+  return difference ? difference->words : "nothing";
+}
+
+TEST(OtherRotationsFormula, RoundsWeightsOfNorms) {
+  constexpr auto claim = R"({"encoding":"qk_norm_rope","head_dim":32})";
+  EXPECT_EQ(told_of_inputs(claim,
+                           [](Tensors& inputs) {
+                             Tensor& weight = inputs.at("k_weight");
+                             for (std::int64_t i = 0; i < weight.elements(); ++i)
+                               weight.set(i, round_to(Dtype::float16, weight.at(i)));
+                           }),
+            "keys' weights are rounded to float16");
+  constexpr auto with_offset = R"({"encoding":"qk_norm_rope","head_dim":32,"weight_offset":1})";
+  EXPECT_EQ(told_of_inputs(with_offset,
+                           [](Tensors& inputs) {
+                             for (const char* name : {"q_weight", "k_weight"}) {
+                               Tensor& weight = inputs.at(name);
+                               for (std::int64_t i = 0; i < weight.elements(); ++i)
+                                 weight.set(i, round_to(Dtype::bfloat16, 1 + weight.at(i)) - 1);
+                             }
+                           }),
+            "sums of 1 and weights are rounded to bfloat16");
 }
 
 }  // namespace

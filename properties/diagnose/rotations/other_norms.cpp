@@ -1,8 +1,10 @@
+// Over 400 lines: a list of readings, each a few lines.
 #include "properties/diagnose/rotations/other_norms.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -10,6 +12,7 @@
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/rotations/claimed_frequencies.hpp"
 #include "properties/identify/rotations/other_lengths.hpp"
 #include "properties/identify/round_numbers.hpp"
 
@@ -87,6 +90,7 @@ class OtherNorms {
   std::vector<VectorReading> made() && {
     add_kept_weight();
     for (const SomeVectors& group : groups()) add_group(group);
+    add_rounded();
     add_rest();
     add_means();
     add_centred();
@@ -297,6 +301,101 @@ class OtherNorms {
   }
 
   // A mean that is subtracted as layer normalization does, from the channels that turn alone.
+  // Weights, and what is normalized, as numbers of 16 bits.
+  void add_rounded() {
+    struct Side {
+      std::string_view whose;
+      std::string_view heads;
+      bool (*holds)(const VectorInCall& at);
+    };
+    constexpr std::array sides{
+        Side{"weights", "normalized heads", [](const VectorInCall&) { return true; }},
+        Side{"keys' weights", "normalized keys", [](const VectorInCall& at) { return at.side == VectorSide::key; }},
+        Side{"queries' weights", "normalized queries",
+             [](const VectorInCall& at) { return at.side == VectorSide::query; }}};
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      if (format_of(dtype).precision >= format_of(claim_.dtype).precision) continue;
+      for (const Side& side : sides) {
+        add_rounded_weight(fmt::format("{} are rounded to {}", side.whose, name_of(dtype)), dtype, 0, side.holds);
+        if (encoding_.weight_offset != 0)
+          add_rounded_weight(
+              fmt::format("sums of {:g} and {} are rounded to {}", encoding_.weight_offset, side.whose, name_of(dtype)),
+              dtype, encoding_.weight_offset, side.holds);
+        add_rounded_heads(fmt::format("{} are rounded to {} before they are turned", side.heads, name_of(dtype)),
+                          side.holds,
+                          [dtype](double normed, double weight) { return rounded_surely(dtype, normed * weight); });
+        add_rounded_heads(
+            fmt::format("{} are rounded to {} before the weight multiplies them", side.heads, name_of(dtype)),
+            side.holds, [dtype](double normed, double weight) -> std::optional<double> {
+              const auto other = rounded_surely(dtype, normed);
+              if (!other) return std::nullopt;
+              return *other * weight;
+            });
+      }
+    }
+  }
+
+  // Nothing of what lies so near to the middle of two numbers that another rounding may decide.
+  static std::optional<double> rounded_surely(Dtype dtype, double value) {
+    const double below = round_to(dtype, value * (1 - 0x1p-21));
+    return below == round_to(dtype, value * (1 + 0x1p-21)) ? std::optional(below) : std::nullopt;
+  }
+
+  void add_rounded_weight(std::string words, Dtype dtype, double offset, bool (*holds)(const VectorInCall& at)) {
+    add(std::move(words), DiagnosedStage::rounding,
+        [dtype, offset, holds](const VectorInCall& at, TakenVector taken) -> std::optional<TakenVector> {
+          if (!holds(at)) return taken;
+          Tensor weight = weight_row(*at.call.weight, at.side == VectorSide::key ? 1 : 0);
+          for (std::int64_t i = 0; i < weight.elements(); ++i) {
+            const double other = round_to(dtype, offset + weight.at(i)) - offset;
+            weight.set(i, other);
+            // A sum of another format may be no weight of the claim's.
+            if (weight.at(i) != other) return std::nullopt;
+          }
+          taken.weight = std::move(weight);
+          return taken;
+        });
+  }
+
+  // What is lost of each channel is turned as it is. A rule that makes vectors longer multiplies it too, and is left
+  // out.
+  void add_rounded_heads(std::string words, bool (*holds)(const VectorInCall& at),
+                         std::function<std::optional<double>(double normed, double weight)> other) {
+    if (!std::holds_alternative<DefaultScaling>(encoding_.rope.rope_scaling) || claim_.dtype != Dtype::float32) return;
+    add(std::move(words), DiagnosedStage::rounding,
+        [holds, other = std::move(other), encoding = encoding_](const VectorInCall& at,
+                                                                TakenVector taken) -> std::optional<TakenVector> {
+          if (!holds(at)) return taken;
+          const std::vector<double> x = at.values(at.number());
+          const Tensor weights = weight_row(*at.call.weight, at.side == VectorSide::key ? 1 : 0);
+          const double root = std::sqrt(squares_of(x) / static_cast<double>(x.size()) + encoding.epsilon);
+          std::vector<double> lost;
+          for (std::size_t i = 0; i < x.size(); ++i) {
+            const double normed = x[i] / root;
+            const double weight = encoding.weight_offset + weights.at(static_cast<std::int64_t>(i));
+            const auto rounded = other(normed, weight);
+            if (!rounded) return std::nullopt;
+            lost.push_back(normed * weight - *rounded);
+          }
+          const Rope& rope = encoding.rope;
+          const std::vector<double> w = frequencies_of(rope, at.call_length());
+          const double sense = rope.direction == Direction::clockwise ? -1 : 1;
+          taken.plus = lost;
+          for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+            const double angle = w[static_cast<std::size_t>(pair)] * static_cast<double>(taken.place.front());
+            const Channels from = channels_of_pair(rope, rope.pairing, pair);
+            const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+            const double a = lost[static_cast<std::size_t>(from.first)];
+            const double b = lost[static_cast<std::size_t>(from.second)];
+            const double cos = std::cos(angle);
+            const double sin = sense * std::sin(angle);
+            taken.plus[static_cast<std::size_t>(to.first)] = a * cos - b * sin;
+            taken.plus[static_cast<std::size_t>(to.second)] = a * sin + b * cos;
+          }
+          return taken;
+        });
+  }
+
   void add_centred() {
     const Rope& rope = encoding_.rope;
     if (rope.rotary_dim == rope.head_dim) return;

@@ -35,7 +35,6 @@ class OtherPositions {
     add_wrapped();
     add_counted();
     add_by_row();
-    add_between_ends();
     if (const auto* xpos = held<Xpos>(claim_)) add_centres(*xpos);
     return std::move(list_);
   }
@@ -194,20 +193,6 @@ class OtherPositions {
     });
   }
 
-  // Of ends whose distance the steps divide; of others nothing is said.
-  void add_between_ends() {
-    list_.push_back({"positions run evenly from the row's first to its last, whatever those between",
-                     DiagnosedStage::position, [claim = claim_](const VectorInCall& at) -> std::optional<TakenVector> {
-                       TakenVector taken = as_claimed(claim, at);
-                       if (at.tokens == 1) return taken;
-                       const std::int64_t first = at.coordinate(0, at.batch, 0);
-                       const std::int64_t span = (at.coordinate(0, at.batch, at.tokens - 1) - first) * at.token;
-                       if (span % (at.tokens - 1) != 0) return std::nullopt;
-                       taken.place.front() = first + span / (at.tokens - 1);
-                       return taken;
-                     }});
-  }
-
   static std::vector<std::int64_t> sorted_row(const VectorInCall& at) {
     std::vector<std::int64_t> row;
     for (std::int64_t token = 0; token < at.tokens; ++token) row.push_back(at.coordinate(0, at.batch, token));
@@ -280,6 +265,7 @@ class OtherPositions {
                          return std::optional(std::move(taken));
                        }});
     add_powers();
+    add_rounded_scales();
     add_zetas();
     for (const auto& [part, words] : {std::pair(ScaledPart::sines, "sines alone are scaled, and cosines are not"),
                                       std::pair(ScaledPart::cosines, "cosines alone are scaled, and sines are not")})
@@ -330,6 +316,43 @@ class OtherPositions {
                [](double steps, double base) { return std::trunc(steps / base); });
     with_power("scales are powers of the distance from the centre, without its sign",
                [](double steps, double base) { return std::fabs(steps) / base; });
+  }
+
+  // Scales of 16 bits, and powers of them. Nothing of what lies near the middle of two such numbers.
+  void add_rounded_scales() {
+    for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      const auto rounded = [dtype](double value) -> std::optional<double> {
+        const double below = round_to(dtype, value * (1 - 0x1p-20));
+        return below == round_to(dtype, value * (1 + 0x1p-20)) ? std::optional(below) : std::nullopt;
+      };
+      const auto with_scale = [&](std::string words, auto other) {
+        list_.push_back({std::move(words), DiagnosedStage::table,
+                         [claim = claim_, other](const VectorInCall& vector) -> std::optional<TakenVector> {
+                           TakenVector taken = as_claimed(claim, vector);
+                           const Xpos& xpos = *held<Xpos>(taken.spec);
+                           taken.times.assign(static_cast<std::size_t>(xpos.rope.head_dim), 1);
+                           for (std::int64_t pair = 0; pair < pairs(xpos.rope); ++pair) {
+                             const std::optional<double> scale = other(taken, xpos, pair);
+                             if (!scale || *scale == 0) return std::nullopt;
+                             const Channels to = channels_of_pair(xpos.rope, xpos.rope.output_pairing, pair);
+                             for (const std::int64_t channel : {to.first, to.second})
+                               taken.times[static_cast<std::size_t>(channel)] = scale_of(taken, pair) / *scale;
+                           }
+                           return taken;
+                         }});
+      };
+      with_scale(fmt::format("scales are rounded to {}", name_of(dtype)),
+                 [rounded](const TakenVector& taken, const Xpos&, std::int64_t pair) {
+                   return rounded(scale_of(taken, pair));
+                 });
+      with_scale(fmt::format("powers of zeta are rounded to {}", name_of(dtype)),
+                 [rounded](const TakenVector& taken, const Xpos& xpos, std::int64_t pair) -> std::optional<double> {
+                   const double power = steps_from_centre(taken) / xpos.scale_base;
+                   const auto other = power == 0 ? std::optional(0.0) : rounded(power);
+                   if (!other) return std::nullopt;
+                   return scale_of(xpos, pair, *other);
+                 });
+    }
   }
 
   // Other numbers than zeta_i, by what stands for 2i / n.
@@ -529,6 +552,10 @@ std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
     // Beside one that rises, and with a second document in a row.
     calls.push_back({2, 1, {31, 37, 61, 113, 89, 43}});
     calls.push_back({2, 1, {5, 9, 0, 14, 3, 0, 7, 12, 21, 4}});
+    // Padding on the left, of several zeros, of one and of none.
+    calls.push_back({3, 1, {0, 0, 0, 0, 1, 2, 0, 1, 2, 3, 4, 5, 1, 0, 2, 0, 0, 6}});
+    // Beginning at 0 beside one that does not, in a row that falls and has positions twice.
+    calls.push_back({2, 1, {0, 14, 9, 9, 22, 6, 2, 8, 3, 3}});
   }
   return calls;
 }

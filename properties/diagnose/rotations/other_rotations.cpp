@@ -10,6 +10,7 @@
 #include "properties/diagnose/rotations/other_norms.hpp"
 #include "properties/diagnose/rotations/other_positions.hpp"
 #include "properties/diagnose/rotations/other_rows.hpp"
+#include "properties/diagnose/rotations/other_sequences.hpp"
 #include "properties/identify/rotations/other_grids.hpp"
 #include "properties/identify/rotations/other_lengths.hpp"
 #include "properties/identify/rotations/taken_vectors.hpp"
@@ -40,12 +41,14 @@ VectorReading own_reading(const Spec& claim) {
 std::vector<VectorReading> other_readings(const Spec& claim) {
   std::vector<VectorReading> list;
   if (rope_of(claim) == nullptr) return list;
-  for (auto* readings : {&other_lengths, &other_positions, &other_rows, &other_formulas, &other_grids, &other_norms})
+  for (auto* readings :
+       {&other_lengths, &other_positions, &other_rows, &other_sequences, &other_formulas, &other_grids, &other_norms})
     std::ranges::move((*readings)(claim), std::back_inserter(list));
   return list;
 }
 
-std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const Spec& claim, const Spec* named) {
+std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const Spec& claim, const Spec* named,
+                                                  const std::vector<Question>& failing) {
   if (rope_of(claim) == nullptr || model_of(claim)->not_judged()) return std::nullopt;
   const auto session = subject.open(claim);
   AskedVectors asked(*session, claim);
@@ -56,6 +59,11 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   // Where a mean of squares is near an epsilon, or far below it.
   if (is_of<QkNormRope>(claim)) {
     for (const double times : {0x1p-7, 0x1p-10, 0x1p-14}) asked.ask(call_of_vectors_times(times, claim));
+  }
+  const auto model = model_of(claim);
+  for (const Question& question : failing) {
+    // Other vectors may be of every magnitude, of which a reading says nothing.
+    if (question.fill < whole_numbers) asked.ask_alone(*subject.open(claim), model->accuracy_call(question));
   }
   const bool is_named = named != nullptr && named->accuracy == claim.accuracy && rope_of(*named) != nullptr;
   if (is_named && asked.find_wrong(own_reading(*named)) == 0) return std::nullopt;
@@ -68,6 +76,8 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   for (const VectorReading& reading : other_readings(claim)) {
     if (asked.are_explained(reading)) return DiagnosedDifference{reading.words, "", reading.stage};
   }
+  if (std::string words = rows_by_extents(asked, claim); !words.empty())
+    return DiagnosedDifference{std::move(words), "", DiagnosedStage::position};
   return worded(wrong_by_comparison(asked, own, ComparedWith::extents));
 }
 

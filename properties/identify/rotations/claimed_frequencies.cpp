@@ -225,6 +225,36 @@ std::optional<std::string> reduced_angles(const std::vector<std::int64_t>& posit
   return fmt::format("angles are reduced by {:.9g}, not by 2 pi", roundest_in({turn - high, turn - low}).value);
 }
 
+std::optional<Dtype> rounded_less_turns(const std::vector<std::int64_t>& positions, const Rows& rows,
+                                        const std::vector<double>& frequencies, double noise) {
+  constexpr double turn = 2 * std::numbers::pi;
+  constexpr int enough = 32;
+  // What is left lies from 0 on, or about 0.
+  const auto from_0 = [](double angle) { return std::fmod(angle, turn); };
+  const auto about_0 = [](double angle) { return std::remainder(angle, turn); };
+  const auto are_rounded = [&](Dtype dtype, const auto& less_turns) {
+    int reduced = 0;
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      for (std::size_t i = 0; i < frequencies.size(); ++i) {
+        const double angle = frequencies[i] * static_cast<double>(positions[at]);
+        const double left = less_turns(angle);
+        // Of a float32 angle, whose own rounding may decide which number is the nearest.
+        const double off = 0x1p-24 + 0x1p-22 * angle;
+        const double rounded = round_to(dtype, left - off);
+        if (off > 0x1p-10 || rounded != round_to(dtype, left + off)) continue;
+        const double phase = std::atan2(rows[at][i].sin, rows[at][i].cos);
+        if (!(std::fabs(std::remainder(phase - rounded, turn)) <= 2 * noise + off)) return false;
+        if (angle > turn && std::fabs(rounded - left) > 4 * (noise + off)) ++reduced;
+      }
+    }
+    return reduced >= enough;
+  };
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    if (are_rounded(dtype, from_0) || are_rounded(dtype, about_0)) return dtype;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> stepped_angles(const Rows& rows, double noise) {
   constexpr int fewest = 64;
   constexpr int most = 65536;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/numeric/dtype.hpp"
 #include "properties/identify/rotations/measured_turns.hpp"
 #include "properties/identify/rotations/rotation_probe.hpp"
 
@@ -51,5 +52,10 @@ std::optional<std::string> stepped_angles(const Rows& rows, double noise);
 /// pairing: which table it is, in words. `rows` are in the order of the claim's frequencies. Nothing where the members
 /// have no frequencies of the claim.
 std::optional<std::string> table_of_members(const TurnedRows& rows, Dtype dtype, const Rope& claim);
+
+/// The 16-bit format that claimed angles are rounded to once whole turns are taken off them, so that errors do not grow
+/// with positions; nothing where that does not explain each row. Positions are counted as frequencies are.
+std::optional<Dtype> rounded_less_turns(const std::vector<std::int64_t>& positions, const Rows& rows,
+                                        const std::vector<double>& frequencies, double noise);
 
 }  // namespace sextant::identify

@@ -105,6 +105,26 @@ class QkNormRopeIdentifier {
     return std::fabs(made - of_one) <= 8 * unit * of_one;
   }
 
+  // Where a head of ones comes out, and one of 1024 is 0, which an infinite mean divides.
+  std::string words_of_overflow() {
+    std::int64_t right = 1;
+    std::int64_t lost = 1024;
+    while (lost - right > 1) {
+      const std::int64_t middle = right + (lost - right) / 2;
+      (made_of(static_cast<double>(middle), 1) == 0 ? lost : right) = middle;
+    }
+    // Half of its last place above its greatest number, from which on a sum or a square is infinite.
+    constexpr double limit = 65504 + 16;
+    const auto exceeds = [&](double times) {
+      const auto square = [&](std::int64_t value) { return times * static_cast<double>(value * value); };
+      return square(right) < limit && square(lost) >= limit;
+    };
+    const std::string heads = fmt::format("heads whose channels are all {} or more become 0", lost);
+    if (exceeds(1)) return heads + ": squares of channels, or their mean, overflow, as in float16";
+    if (exceeds(static_cast<double>(width()))) return heads + ": the sum of squares overflows, as in float16";
+    return heads + ", and those of less do not, as where squares overflow";
+  }
+
   bool take_norm() {
     const double unit = std::ldexp(1, -format_of(claim_.dtype).precision);
     // n = x (offset + w) / sqrt(x^2 + epsilon): of large heads offset + w.
@@ -112,7 +132,8 @@ class QkNormRopeIdentifier {
     const double of_two = made_of(1024, 2);
     if (of_one == 0 && of_two == 0) {
       found_.faults.emplace_back(
-          "heads whose channels are all alike become 0, as where their mean is subtracted first");
+          made_of(1, 1) == 0 ? "heads whose channels are all alike become 0, as where their mean is subtracted first"
+                             : words_of_overflow());
       return false;
     }
     // x (offset + w) / sqrt(epsilon): of a variance there is none.

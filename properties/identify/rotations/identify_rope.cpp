@@ -734,8 +734,14 @@ class RopeIdentifier {
     for (auto& row : rows) {
       for (PairValues& value : row) value.sin *= sign_;
     }
-    const auto words =
-        reduced_angles(rows_.positions, rows, frequencies_of(named, rows_.positions.back() + 1), norm_.noise);
+    const std::vector<double> frequencies = frequencies_of(named, rows_.positions.back() + 1);
+    if (const auto dtype = rounded_less_turns(rows_.positions, rows, frequencies, norm_.noise)) {
+      found_.arithmetic = {
+          Fault(fmt::format("angles are rounded to {} once whole turns are taken off them", sextant::name_of(*dtype)),
+                DiagnosedStage::angle)};
+      return;
+    }
+    const auto words = reduced_angles(rows_.positions, rows, frequencies, norm_.noise);
     if (!words) {
       std::string of_float32 = words_of_float32_turns(session_, *found_.spec);
       if (!of_float32.empty()) found_.arithmetic = {Fault(std::move(of_float32), DiagnosedStage::angle)};

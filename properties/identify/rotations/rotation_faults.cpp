@@ -16,6 +16,17 @@ double unit_of(Dtype dtype) { return std::ldexp(1, -format_of(dtype).precision);
 
 double phase_of_pair(const PairValues& value) { return std::atan2(value.sin, value.cos); }
 
+// Whether what is infinite in float16 comes back as some number at position 0.
+bool keeps_great_values(Session& session, const Spec& spec, const Rope& shape) {
+  Tensor x = Tensor::zeros(spec.dtype, {1, 1, 1, shape.head_dim});
+  for (std::int64_t i = 0; i < shape.head_dim; ++i) x.set(i, 0x1p20);
+  const Tensor y = rotate(session, spec, x, std::vector<std::int64_t>{0});
+  for (std::int64_t i = 0; i < y.elements(); ++i) {
+    if (!std::isfinite(y.at(i))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool adds_the_vector(const Rows& rows, Dtype dtype) {
@@ -87,8 +98,12 @@ std::string words_of_rounded_vectors(Session& session, const Spec& spec, const R
         is_result = is_result && round_to(narrow, at_1.at(to)) == at_1.at(to);
       }
     }
-    if (are_rounded && !is_result)
-      return fmt::format("vectors are rounded to {} before they are turned", name_of(narrow));
+    if (!are_rounded || is_result) continue;
+    // A format of as many bits and float32's exponents, as graphics processors multiply in.
+    if (narrow == Dtype::float16 && keeps_great_values(session, spec, shape))
+      return fmt::format("vectors are rounded to {} bits before they are turned, as TF32 has them",
+                         format_of(narrow).precision);
+    return fmt::format("vectors are rounded to {} before they are turned", name_of(narrow));
   }
   return {};
 }

@@ -120,19 +120,29 @@ void AskedVectors::ask(const CallPlaces& places) {
     }
   }
   Tensor answer = model_->ask(session_, call);
-  const std::int64_t heads = call.vectors.front().shape[2];
+  add(std::move(call), std::move(answer), 0);
+}
+
+void AskedVectors::ask_alone(Session& session, Call call) {
+  Tensor answer = model_->ask(session, call);
+  add(std::move(call), std::move(answer), answers_.size());
+}
+
+void AskedVectors::add(Call call, Tensor answer, std::size_t first) {
+  const std::vector<std::int64_t> shape = call.vectors.front().shape;
+  const std::int64_t heads = shape[2];
   const std::int64_t key_heads = call.vectors.size() > 1 ? call.vectors[1].shape[2] : 0;
-  const std::int64_t vectors = places.batches * tokens * (heads + key_heads);
-  if (answer.elements() != vectors * call.vectors.front().shape.back()) return;
+  const std::int64_t vectors = shape[0] * shape[1] * (heads + key_heads);
+  if (answer.elements() != vectors * shape.back()) return;
   for (const std::int64_t vector : chosen_of(vectors, heads + key_heads)) looked_.push_back({answers_.size(), vector});
-  answers_.push_back({std::move(call), std::move(answer), places.batches, tokens, heads, key_heads});
+  answers_.push_back({std::move(call), std::move(answer), shape[0], shape[1], heads, key_heads, first});
 }
 
 void AskedVectors::take(Call call, Tensor answer, const std::vector<std::int64_t>& vectors) {
   const std::vector<std::int64_t> shape = call.vectors.front().shape;
   const std::int64_t key_heads = call.vectors.size() > 1 ? call.vectors[1].shape[2] : 0;
   for (const std::int64_t vector : vectors) looked_.push_back({answers_.size(), vector});
-  answers_.push_back({std::move(call), std::move(answer), shape[0], shape[1], shape[2], key_heads});
+  answers_.push_back({std::move(call), std::move(answer), shape[0], shape[1], shape[2], key_heads, 0});
 }
 
 VectorInCall AskedVectors::vector_of(const Looked& one) const {
@@ -142,7 +152,7 @@ VectorInCall AskedVectors::vector_of(const Looked& one) const {
   const std::int64_t head = one.vector % together;
   const bool is_key = head >= of.heads;
   return {.call = of.call,
-          .first_call = answers_.front().call,
+          .first_call = answers_[of.first].call,
           .axes = axes_of(claim_.encoding),
           .batches = of.batches,
           .tokens = of.tokens,
@@ -226,6 +236,17 @@ bool AskedVectors::are_explained(const VectorReading& reading) {
     explains_wrong = explains_wrong || (is_rounded_again ? one.is_far_wrong : one.is_wrong);
   }
   return explains_wrong;
+}
+
+bool AskedVectors::are_explained(const VectorReading& reading,
+                                 const std::function<bool(const VectorInCall& vector)>& counts) {
+  return are_explained({"", DiagnosedStage::other, [&](const VectorInCall& vector) -> std::optional<TakenVector> {
+                          return counts(vector) ? reading.taken(vector) : std::nullopt;
+                        }});
+}
+
+bool AskedVectors::are_any_wrong(const std::function<bool(const VectorInCall& vector)>& counts) const {
+  return std::ranges::any_of(looked_, [&](const Looked& one) { return one.is_wrong && counts(vector_of(one)); });
 }
 
 std::optional<double> AskedVectors::often_greatest() const {

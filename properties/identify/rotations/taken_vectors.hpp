@@ -87,6 +87,9 @@ class AskedVectors {
   /// Asks a call; positions that the claim has not leave it out. @throws SubjectFailure, Interrupted.
   void ask(const CallPlaces& places);
 
+  /// Asks a call that is the first of another session. @throws likewise.
+  void ask_alone(Session& session, Call call);
+
   /// Takes a call that was asked elsewhere, of which these vectors are looked at, by their numbers in the answer.
   void take(Call call, Tensor answer, const std::vector<std::int64_t>& vectors);
 
@@ -96,6 +99,12 @@ class AskedVectors {
   /// Whether a reading explains every vector of which it says something, and says something of a wrong one. Of one that
   /// is judged by three times the bound a wrong vector counts that the claim does not explain by as much either.
   bool are_explained(const VectorReading& reading);
+
+  /// The same of those vectors alone for which this is true.
+  bool are_explained(const VectorReading& reading, const std::function<bool(const VectorInCall& vector)>& counts);
+
+  /// Whether some vector for which this is true is wrong.
+  bool are_any_wrong(const std::function<bool(const VectorInCall& vector)>& counts) const;
 
   /// The wrong vectors are those for which this is true; at position 0, which shows no angle, nothing is known. There
   /// are vectors that are right.
@@ -112,7 +121,9 @@ class AskedVectors {
     std::int64_t tokens;
     std::int64_t heads;
     std::int64_t key_heads;
+    std::size_t first = 0;  // the first answer of its session
   };
+  void add(Call call, Tensor answer, std::size_t first);
   struct Looked {
     std::size_t answer;
     std::int64_t vector;  // of the answer
