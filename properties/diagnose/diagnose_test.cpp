@@ -120,7 +120,7 @@ const std::vector<Named>& named() {
       {"alibi-released-undeclared", "claims slopes geometric, computes released"},
       {"alibi-sign", "the sign of the bias is reversed"},
       {"alibi-exponent-from-zero", "every slope is 2 times the one asked for"},
-      {"alibi-sorted-slopes", "the slopes are those asked for in another order of heads"},
+      {"alibi-sorted-slopes", "the slopes are those asked for in falling order"},
       {"alibi-key-index", "claims form distance, computes key_index"},
       {"alibi-slope-dtype-undeclared", "slope_dtype"},
       {"alibi-bias-max-undeclared", "bias_max 8 measured, 16 claimed"},
@@ -373,9 +373,9 @@ TEST(Diagnose, TellsHeadsOfAWindowThatAloneAreWrong) {
   for (const char* claim :
        {R"({"encoding":"window_bias","window":[4,4]})", R"({"encoding":"window_bias","window":[8,8]})"}) {
     EXPECT_EQ(said_of_window(claim, [](std::int64_t head) { return head == 0 ? 2 : 0; }),
-              "head 0 of 2 is wrong, and the rest is right");
+              "biases of head 0 are wrong, and the rest is right");
     EXPECT_EQ(said_of_window(claim, [](std::int64_t head) { return head == 1 ? 2 : 0; }),
-              "head 1 of 2 is wrong, and the rest is right");
+              "biases of head 1 are wrong, and the rest is right");
     // Of a table of fewer rows than 64 all have the same second digit, which no other row shows.
     EXPECT_EQ(said_of_window(claim, [](std::int64_t) { return 2; }).find("head"), std::string::npos) << claim;
   }

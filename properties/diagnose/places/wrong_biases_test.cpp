@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -150,6 +151,21 @@ TEST(WrongBiases, OfSomeCallsSayOfWhich) {
   };
   EXPECT_EQ(said_of(t5, last_keys),
             "queries that are fewer than keys are taken for the keys' last, whatever their positions");
+  const auto one_by_one = [](Tensors& inputs) {
+    std::vector<std::int64_t> queries = integers(inputs, "query_positions");
+    const std::int64_t first =
+        integers(inputs, "key_positions").empty() ? 0 : integers(inputs, "key_positions").front();
+    for (std::size_t i = 0; i < queries.size(); ++i) queries[i] = first + static_cast<std::int64_t>(i);
+    set(inputs, "query_positions", queries);
+  };
+  EXPECT_EQ(said_of(t5, one_by_one),
+            "biases are those of queries that follow each other one by one from the first key's position on");
+  const auto in_order = [](Tensors& inputs) {
+    std::vector<std::int64_t> keys = integers(inputs, "key_positions");
+    std::ranges::sort(keys);
+    set(inputs, "key_positions", keys);
+  };
+  EXPECT_EQ(said_of(t5, in_order), "biases are those of keys in the order of their positions");
   // ALiBi's distances of indices, whatever the positions.
   const FunctionSubject by_index("indices", [](const Spec&) -> FunctionSubject::Call {
     return [](std::string_view, const Tensors& inputs) {
@@ -165,6 +181,68 @@ TEST(WrongBiases, OfSomeCallsSayOfWhich) {
   const auto diagnosis = diagnose(by_index, parse_spec(R"({"encoding":"alibi","num_heads":8})"));
   ASSERT_TRUE(diagnosis);
   EXPECT_EQ(words_of(*diagnosis), "distances are those of indices in the call, not of positions");
+}
+
+// ALiBi of 8 heads by another formula.
+std::string said_of_alibi(
+    const char* claim,
+    const std::function<double(const std::vector<std::int64_t>& queries, const std::vector<std::int64_t>& keys,
+                               std::size_t query, std::size_t key)>& distance) {
+  const FunctionSubject subject("other distances", [distance](const Spec&) -> FunctionSubject::Call {
+    return [distance](std::string_view, const Tensors& inputs) {
+      const std::vector<std::int64_t> queries = inputs.at("query_positions").integers();
+      const std::vector<std::int64_t> keys = inputs.at("key_positions").integers();
+      Tensor bias = Tensor::zeros(Dtype::float32, {8, std::ssize(queries), std::ssize(keys)});
+      for (std::int64_t i = 0; i < bias.elements(); ++i) {
+        const auto cell = static_cast<std::size_t>(i);
+        const std::size_t head = cell / keys.size() / queries.size();
+        bias.set(i, -std::exp2(-1 - static_cast<double>(head)) *
+                        distance(queries, keys, cell / keys.size() % queries.size(), cell % keys.size()));
+      }
+      return Tensors{{"bias", std::move(bias)}};
+    };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(claim));
+  return diagnosis ? words_of(*diagnosis) : std::string();
+}
+
+TEST(WrongBiases, OfAlibiAreToldByTheCallsAndWhatTheyAre) {
+  constexpr const char* distances = R"({"encoding":"alibi","num_heads":8})";
+  const auto own = [](const auto& queries, const auto& keys, std::size_t query, std::size_t key) {
+    return static_cast<double>(queries[query] - keys[key]);
+  };
+  EXPECT_EQ(said_of_alibi(distances, own), "");
+  // Keys counted back from a call's last are 0 in a call of position 0 alone, and in no other of one key.
+  EXPECT_EQ(said_of_alibi(R"({"encoding":"alibi","num_heads":8,"form":"key_index"})",
+                          [](const auto&, const auto& keys, std::size_t, std::size_t key) {
+                            return static_cast<double>(std::ranges::max(keys) - keys[key]);
+                          }),
+            "biases are those of keys counted back from the call's greatest key");
+  EXPECT_EQ(said_of_alibi(distances,
+                          [&](const auto& queries, const auto& keys, std::size_t query, std::size_t key) {
+                            return queries.size() == 1 ? -static_cast<double>(keys[key])
+                                                       : own(queries, keys, query, key);
+                          }),
+            "biases are those of another claim (claims form distance, computes key_index), in calls of one query, and "
+            "the rest is right");
+  EXPECT_EQ(said_of_alibi(distances,
+                          [&](const auto& queries, const auto& keys, std::size_t query, std::size_t key) {
+                            const std::int64_t whole = queries[query] - keys[key];
+                            return static_cast<double>(keys.size() > 32 ? whole / 4 * 4 : whole);
+                          }),
+            "biases are those of distances rounded down to multiples of 4, in calls of 33 and more keys, and the rest "
+            "is right");
+  EXPECT_EQ(said_of_alibi(distances,
+                          [&](const auto& queries, const auto& keys, std::size_t query, std::size_t key) {
+                            return static_cast<double>(static_cast<std::int16_t>(queries[query] - keys[key]));
+                          }),
+            "biases are those of distances that are numbers of 16 bits with a sign");
+  EXPECT_EQ(said_of_alibi(R"({"encoding":"alibi","num_heads":8,"mask":"symmetric"})",
+                          [&](const auto& queries, const auto& keys, std::size_t query, std::size_t key) {
+                            const double distance = own(queries, keys, query, key);
+                            return queries.size() == 1 ? std::max(distance, 0.0) : std::fabs(distance);
+                          }),
+            "keys after the query have no bias, in calls of one query, and the rest is right");
 }
 
 }  // namespace

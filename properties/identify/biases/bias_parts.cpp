@@ -56,6 +56,8 @@ std::vector<BiasFeature> features_of_cells() {
   return {
       {Of::cells, [](const BiasQuestion&, const BiasCell& cell) { return cell.head; }, words("head {}"),
        words_from(1, "all heads but the first", "heads from {} on")},
+      {Of::cells, [](const BiasQuestion&, const BiasCell& cell) { return cell.head % 2; },
+       [](Number number) { return std::string(number == 1 ? "odd heads" : "even heads"); }},
       {Of::cells, [](const BiasQuestion& q, const BiasCell& cell) { return q.heads - 1 - cell.head; },
        [](Number number) { return number == 0 ? std::string("the last head") : std::string(); }},
       {Of::cells, [](const BiasQuestion&, const BiasCell& cell) { return cell.query; }, words("query number {}"),

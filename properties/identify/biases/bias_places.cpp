@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,8 @@
 #include "properties/identify/biases/bias_parts.hpp"
 #include "properties/identify/biases/other_bias_values.hpp"
 #include "properties/identify/biases/weight_values.hpp"
+#include "properties/identify/differences.hpp"
+#include "properties/model/model.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -112,16 +116,27 @@ std::optional<Explained> explained_by(const AskedBiases& asked, const std::vecto
 }
 
 // The one of fewest parts, likeliest first.
-std::optional<Explained> explained(const AskedBiases& asked) {
+std::optional<Explained> explained(const AskedBiases& asked, const std::optional<OtherBiasValue>& first) {
   const std::vector<BiasCell> wrong = wrong_cells(asked);
   std::optional<Explained> best;
-  for (const OtherBiasValue& other : other_bias_values(asked)) {
+  std::vector<OtherBiasValue> values = other_bias_values(asked);
+  if (first) values.insert(values.begin(), *first);
+  for (const OtherBiasValue& other : values) {
     auto found = explained_by(asked, wrong, other);
     if (found && (!best || found->parts.size() < best->parts.size())) best = std::move(found);
     if (best && best->parts.size() < 2) return best;
   }
   if (!best) best = explained_by(asked, wrong, {"are wrong", {}});
   return best;
+}
+
+// Whether the claim has all positions of a call.
+bool is_of_claim(const BiasQuestion& question, const Spec& claim) {
+  const auto* window = held<WindowBias>(claim);
+  const std::int64_t end =
+      window == nullptr ? claim.max_position : std::min(claim.max_position, position_count(*window));
+  const auto has = [&](std::int64_t position) { return position >= claim.min_position && position < end; };
+  return std::ranges::all_of(question.queries, has) && std::ranges::all_of(question.keys, has);
 }
 
 // Calls between the border of a part and what is not of it.
@@ -138,7 +153,8 @@ bool ask_borders(AskedBiases& asked, const Explained& found) {
     });
     const std::vector<BiasQuestion> list = part.next(beside);
     const auto unasked = std::ranges::find_if(list, [&](const BiasQuestion& question) {
-      return std::ranges::find(asked.questions(), question) == asked.questions().end();
+      return is_of_claim(question, asked.claim()) &&
+             std::ranges::find(asked.questions(), question) == asked.questions().end();
     });
     if (unasked != list.end()) more.push_back(*unasked);
   }
@@ -185,10 +201,26 @@ void ask_about_borders(AskedBiases& asked) {
   });
 }
 
+// Whether a call of as many queries and keys is right where positions are others, all of them far from the first: at
+// position 0 many formulas are the claim's.
+bool is_right_elsewhere(AskedBiases& asked, const BiasQuestion& question) {
+  if (is_of<WindowBias>(asked.claim())) return true;
+  BiasQuestion moved = question;
+  const std::int64_t last = asked.claim().max_position - 1;
+  const std::int64_t greatest = std::max(std::ranges::max(moved.queries), std::ranges::max(moved.keys));
+  const std::int64_t by = std::min<std::int64_t>(last - greatest, 41);
+  for (std::int64_t& query : moved.queries) query += by;
+  // Keys lie farther back, each by its number.
+  for (std::size_t i = 0; i < moved.keys.size(); ++i)
+    moved.keys[i] =
+        std::max(asked.claim().min_position, moved.keys[i] + by - 3 * static_cast<std::int64_t>(moved.keys.size() - i));
+  return !asked.ask(std::move(moved));
+}
+
 // Cells of the first call that has wrong ones: some may be right by chance.
-std::string parted_in_words(const AskedBiases& asked) {
+std::string parted_in_words(AskedBiases& asked) {
   const std::size_t call = wrong_cells(asked).front().call;
-  const BiasQuestion& question = asked.questions()[call];
+  const BiasQuestion question = asked.questions()[call];
   std::vector<BiasCell> cells;
   std::ranges::copy_if(asked.cells(), std::back_inserter(cells),
                        [&](const BiasCell& cell) { return cell.call == call; });
@@ -205,17 +237,58 @@ std::string parted_in_words(const AskedBiases& asked) {
     return fmt::format("in a call of {}, {} a wrong bias", call_text(question), part.words);
   if (const std::string one = one_cell(cells); !one.empty())
     return fmt::format("in a call of {}, {} has a wrong bias", call_text(question), one);
-  const auto right = std::ranges::find_if(asked.questions(), [&](const BiasQuestion& other) {
-    return std::ranges::all_of(asked.cells(),
-                               [&](const BiasCell& cell) { return cell.is_right || &asked.question(cell) != &other; });
-  });
-  if (right == asked.questions().end()) return {};
-  return fmt::format("calls of {} are wrong, those of {} are right", call_text(question), call_text(*right));
+  std::vector<bool> has_wrong(asked.questions().size(), false);
+  for (const BiasCell& cell : asked.cells()) has_wrong[cell.call] = has_wrong[cell.call] || !cell.is_right;
+  constexpr int most_asked = 4;
+  int tried = 0;
+  for (std::size_t i = 0; i < has_wrong.size() && tried < most_asked; ++i) {
+    if (has_wrong[i]) continue;
+    ++tried;
+    const BiasQuestion right = asked.questions()[i];
+    if (is_right_elsewhere(asked, right))
+      return fmt::format("calls of {} are wrong, those of {} are right", call_text(question), call_text(right));
+  }
+  return fmt::format("calls of {} are wrong", call_text(question));
 }
 
-std::optional<Fault> wrong_places_of(Session& session, const Spec& claim, const OddBuckets& odd) {
+// Biases of another claim, which differs in these fields: "are those of max_distance 64".
+std::optional<OtherBiasValue> value_of(const Spec& claim, const std::optional<Spec>& other) {
+  if (!other || to_json(*other) == to_json(claim) || other->encoding.index() != claim.encoding.index())
+    return std::nullopt;
+  std::vector<std::string> fields;
+  for (const DiagnosedDifference& one : differences(claim, *other)) fields.push_back(one.words);
+  if (fields.empty()) return std::nullopt;
+  const std::shared_ptr<ScoreBiasOracle> truth = model_of(*other)->score_bias();
+  const auto* alibi = held<Alibi>(*other);
+  const bool hides = alibi != nullptr && alibi->mask == Mask::causal;
+  return OtherBiasValue{
+      fmt::format("are those of another claim ({})", fmt::join(fields, "; ")),
+      [truth, hides](ScoreBiasOracle&, const BiasQuestion& question, const BiasCell& cell, const Tensor* weight) {
+        // Nothing is claimed of what a mask hides.
+        if (hides && question.keys[index(cell.key)] > question.queries[index(cell.query)])
+          return std::optional(QuickScoreTerm{0, HUGE_VAL, 0});
+        return claimed_bias(*truth, question, cell, weight);
+      }};
+}
+
+// Whether every cell has this value; some have.
+bool are_all(const AskedBiases& asked, const BiasValue& value) {
+  using Has = AskedBiases::Has;
+  bool any = false;
+  const bool are = std::ranges::all_of(asked.cells(), [&](const BiasCell& cell) {
+    const Has has = asked.has(cell, value);
+    any = any || has == Has::yes;
+    return has == Has::yes || has == Has::anything;
+  });
+  return are && any;
+}
+
+std::optional<Fault> wrong_places_of(Session& session, const Spec& claim, const OddBuckets& odd,
+                                     const std::optional<Spec>& other) {
   AskedBiases asked(session, claim);
   for (BiasQuestion& question : usual_bias_questions(claim)) asked.ask(std::move(question));
+  const std::optional<OtherBiasValue> of_other = value_of(claim, other);
+  if (of_other && are_all(asked, of_other->value)) return std::nullopt;
   if (!asked.has_wrong()) {
     std::string words = changed_weights(session, claim);
     return words.empty() ? std::nullopt : std::optional(Fault(std::move(words)));
@@ -232,13 +305,14 @@ std::optional<Fault> wrong_places_of(Session& session, const Spec& claim, const 
     if (is_it) return Fault(odd.words);
   }
   ask_about_borders(asked);
-  auto found = explained(asked);
+  auto found = explained(asked, of_other);
   constexpr int most_rounds = 24;
   // With those that told of the formula fewer than 200.
   constexpr std::size_t most_questions = 184;
   const auto may_ask = [&] { return asked.questions().size() < most_questions; };
   int round = 0;
-  for (; round < most_rounds && may_ask() && found && ask_borders(asked, *found); ++round) found = explained(asked);
+  for (; round < most_rounds && may_ask() && found && ask_borders(asked, *found); ++round)
+    found = explained(asked, of_other);
   // A border that is not found is not told.
   if (round == most_rounds || !may_ask()) found.reset();
   if (found) return Fault(told_of(*found), found->value.stage);
@@ -251,9 +325,11 @@ std::optional<Fault> wrong_places_of(Session& session, const Spec& claim, const 
 
 void take_wrong_places(Session& session, const Spec& claim, Identification& found, const OddBuckets& odd) {
   const bool is_told = std::ranges::any_of(found.faults, [](const Fault& one) { return one.kind == FaultKind::cause; });
-  if (is_told || (found.spec && to_json(*found.spec) != to_json(claim))) return;
-  const auto fault = wrong_places_of(session, claim, odd);
+  if (is_told) return;
+  const auto fault = wrong_places_of(session, claim, odd, found.spec);
   if (!fault) return;
+  // Another claim is one of some calls alone.
+  if (found.spec && to_json(*found.spec) != to_json(claim)) found.spec.reset();
   found.faults.assign(1, *fault);
   found.confidence = found.spec ? Confidence::low : Confidence::none;
 }

@@ -18,9 +18,10 @@ struct OddBuckets {
   std::function<std::optional<std::int64_t>(std::int64_t relative)> bucket = {};  ///< nothing beyond what was asked
 };
 
-/// Where nothing else is told of a bias and `found` is its claim or no spec: tells what wrong biases are and where they
-/// are, if that explains every cell of calls of many shapes: "biases of keys from number 64 on are 0, and the rest is
-/// right". Of ALiBi, relative biases and windows. @throws SubjectFailure, Interrupted.
+/// Where nothing else is told of a bias: tells what wrong biases are and where they are, if that explains every cell of
+/// calls of many shapes: "biases of keys from number 64 on are 0, and the rest is right". A claim that was found, and
+/// is another one, stays where it explains every such cell, and is what biases are in some calls where it does not. Of
+/// ALiBi, relative biases and windows. @throws SubjectFailure, Interrupted.
 void take_wrong_places(Session& session, const Spec& claim, Identification& found, const OddBuckets& odd = {});
 
 }  // namespace sextant::identify

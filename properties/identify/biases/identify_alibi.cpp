@@ -129,6 +129,19 @@ class AlibiIdentifier {
     return fmt::format("keys after the query have {:.6g} times the bias of those before it", times);
   }
 
+  bool are_later_keys_right_of_more_queries() {
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(query_, 12); ++i) positions.push_back(i);
+    const std::int64_t count = std::ssize(positions);
+    const Tensor answer = bias(session_, claim_, positions, positions);
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      const std::int64_t later = i % count - i / count % count;
+      const double expected = -slopes_[index(i / count / count)] * static_cast<double>(later);
+      if (later > 0 && !(std::fabs(answer.at(i) - expected) <= 8 * roundoff() * std::fabs(expected))) return false;
+    }
+    return true;
+  }
+
   // Where some heads are right and all others have one multiple of it.
   std::string later_keys_of_heads() const {
     std::vector<std::int64_t> heads;
@@ -168,7 +181,8 @@ class AlibiIdentifier {
       // A causal claim judges no later key, and would hide what these have.
       if (std::string words = later_keys_words(); !words.empty()) {
         alibi_.mask = Mask::symmetric;
-        found_.faults.emplace_back(std::move(words));
+        // What is right in a call of several queries is told with its calls.
+        if (!are_later_keys_right_of_more_queries()) found_.faults.emplace_back(std::move(words));
       }
     }
     found_.seen.emplace_back(mirrored ? "keys after the query have the bias of those before it"
@@ -343,7 +357,13 @@ class AlibiIdentifier {
     std::ranges::sort(sorted);
     std::ranges::sort(claimed);
     if (std::ranges::equal(sorted, claimed, is_near)) {
-      found_.faults.emplace_back("the slopes are those asked for in another order of heads");
+      std::vector<double> order = slopes_;
+      const bool do_rise = order == sorted;
+      std::ranges::reverse(order);
+      const char* which = do_rise           ? "in rising order, the least first"
+                          : order == sorted ? "in falling order, the greatest first"
+                                            : "in another order of heads";
+      found_.faults.emplace_back(fmt::format("the slopes are those asked for {}", which));
       return;
     }
     const auto other = other_slopes(claimed_, claimed_slopes, [&](const std::vector<double>& tried) {
@@ -361,8 +381,36 @@ class AlibiIdentifier {
       first = head;
       ++count;
     }
+    if (std::string powers = powers_text(claimed); count > 1 && !powers.empty()) return powers;
     return fmt::format("{} of {} slopes are not those asked for: head {}'s is {:.6g}, not {:.6g}", count,
                        slopes_.size(), first, slopes_[first], claimed[first]);
+  }
+
+  // Wrong slopes as the powers of two that slopes are: "heads 8 to 9 have slopes 2^-4.5, 2^-5, where ...".
+  std::string powers_text(const std::vector<double>& claimed) const {
+    constexpr std::size_t most = 8;
+    std::vector<std::size_t> heads;
+    std::vector<std::string> seen;
+    std::vector<std::string> own;
+    const auto power = [](double slope) -> std::optional<std::string> {
+      constexpr double parts = 64;
+      const double exponent = std::log2(slope);
+      const double rounded = std::round(exponent * parts) / parts;
+      if (!(std::fabs(exponent - rounded) < 0x1p-18)) return std::nullopt;
+      return fmt::format("2^{:g}", rounded);
+    };
+    for (std::size_t head = 0; head < slopes_.size(); ++head) {
+      if (std::fabs(slopes_[head] - claimed[head]) <= 4 * roundoff() * claimed[head]) continue;
+      const auto there = power(slopes_[head]);
+      const auto claimed_there = power(claimed[head]);
+      if (!there || !claimed_there) return {};
+      heads.push_back(head);
+      seen.push_back(*there);
+      own.push_back(*claimed_there);
+    }
+    if (heads.size() > most) return {};
+    return fmt::format("heads {} have the slopes {}, where the claim has {}", fmt::join(heads, ", "),
+                       fmt::join(seen, ", "), fmt::join(own, ", "));
   }
 
   void tell_heads() {

@@ -77,40 +77,75 @@ std::optional<std::int64_t> row_of(const std::function<double(std::int64_t colum
   return row;
 }
 
+// Which row a token of a call has.
 struct Way {
   std::string words;
-  std::function<std::int64_t(std::int64_t position, std::int64_t place)> row;
+  std::function<std::int64_t(const std::vector<std::int64_t>& call, std::int64_t place)> row;
 };
 
+// By the token's position alone.
+Way of_each(std::string words, std::function<std::int64_t(std::int64_t position)> row) {
+  return {std::move(words), [row = std::move(row)](const std::vector<std::int64_t>& call, std::int64_t place) {
+            return row(call[static_cast<std::size_t>(place)]);
+          }};
+}
+
 Way shifted(std::int64_t shift) {
-  return {fmt::format("rows are read {} further {}: position p has row p {} {}", std::abs(shift),
-                      shift > 0 ? "on" : "back", shift > 0 ? '+' : '-', std::abs(shift)),
-          [shift](std::int64_t position, std::int64_t) { return position + shift; }};
+  return of_each(fmt::format("rows are read {} further {}: position p has row p {} {}", std::abs(shift),
+                             shift > 0 ? "on" : "back", shift > 0 ? '+' : '-', std::abs(shift)),
+                 [shift](std::int64_t position) { return position + shift; });
 }
 
 // The first is the right one.
-std::vector<Way> known_ways(const std::vector<std::int64_t>& positions, std::int64_t rows) {
-  const std::int64_t first = positions.front();
-  // As fairseq's make_positions counts tokens that are no padding.
-  const auto counted = [positions](std::int64_t position, std::int64_t place) {
-    const auto end = positions.begin() + place + 1;
-    return position == 0 ? std::ptrdiff_t{0}
-                         : std::count_if(positions.begin(), end, [](std::int64_t one) { return one != 0; });
-  };
+std::vector<Way> known_ways(std::int64_t rows) {
   return {
-      {"", [](std::int64_t position, std::int64_t) { return position; }},
+      of_each("", [](std::int64_t position) { return position; }),
       shifted(1),
       shifted(-1),
       shifted(2),
       shifted(-2),
-      {"a token's place in the call is taken for its position", [](std::int64_t, std::int64_t place) { return place; }},
+      {"a token's place in the call is taken for its position",
+       [](const std::vector<std::int64_t>&, std::int64_t place) { return place; }},
       {"positions are taken to be consecutive from the call's first",
-       [first](std::int64_t, std::int64_t place) { return first + place; }},
-      {"rows are counted over a call's positions that are not 0, which has row 0",
-       [counted](std::int64_t position, std::int64_t place) { return std::int64_t{counted(position, place)}; }},
-      {"rows are read from the table's end: position 0 has the last",
-       [rows](std::int64_t position, std::int64_t) { return rows - 1 - position; }},
+       [](const std::vector<std::int64_t>& call, std::int64_t place) { return call.front() + place; }},
+      of_each("rows are read from the table's end: position 0 has the last",
+              [rows](std::int64_t position) { return rows - 1 - position; }),
   };
+}
+
+using Rows = std::vector<std::optional<std::int64_t>>;
+
+// Rows that are counted over a call's tokens, or over those that are at no padding's position, as fairseq's
+// make_positions counts them; all numbers are those that the call's rows show. Nothing where no such count fits.
+std::optional<Way> counted_way(const std::vector<std::int64_t>& call, const Rows& rows) {
+  const auto counted = [](std::optional<std::int64_t> padding, std::int64_t of_padding, std::int64_t before) {
+    return [=](const std::vector<std::int64_t>& asked, std::int64_t place) -> std::int64_t {
+      if (asked[static_cast<std::size_t>(place)] == padding) return of_padding;
+      const auto end = asked.begin() + place + 1;
+      return before + std::count_if(asked.begin(), end, [&](std::int64_t one) { return one != padding; });
+    };
+  };
+  const auto fits = [&](const auto& row) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] != row(call, static_cast<std::int64_t>(i))) return false;
+    }
+    return true;
+  };
+  if (call.size() < 4 || !rows[0] || !rows[1]) return std::nullopt;
+  if (const auto row = counted(std::nullopt, 0, *rows[0] - 1); fits(row))
+    return Way{fmt::format("rows are counted over a call's tokens, from row {} on, whatever their positions", *rows[0]),
+               row};
+  for (std::size_t i = 0; i < call.size(); ++i) {
+    if (!rows[i]) continue;
+    const std::int64_t before = *rows[i == 0 ? 1 : 0] - 1;
+    const auto row = counted(call[i], *rows[i], before);
+    if (!fits(row)) continue;
+    const std::string from = before == 0 ? "" : fmt::format(" from row {} on,", before + 1);
+    return Way{fmt::format("rows are counted{} over a call's positions that are not {}, which has row {}", from,
+                           call[i], *rows[i]),
+               row};
+  }
+  return std::nullopt;
 }
 
 // What the first odd row says, of those that the answers to `positions` begin like.
@@ -173,40 +208,40 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
   for (std::int64_t position = 64; position < last; position *= 2) positions.push_back(position);
   positions.push_back(last);
   const Tensor answer = encode(session, claim, positions, weight);
-  std::vector<std::optional<std::int64_t>> rows;
+  Rows rows;
   for (std::int64_t i = 0; i < std::ssize(positions); ++i)
     rows.push_back(row_of([&](std::int64_t column) { return answer.at(i * table.dim + column); }, columns));
   Identification found = as_claimed(claim);
   const std::int64_t rows_of_table = table.max_positions;
-  const auto fits = [&](const Way& way) {
+  const auto rows_of_call = [&](const std::vector<std::int64_t>& call) {
+    const Tensor seen = encode(session, claim, call, weight);
+    Rows list;
+    for (std::int64_t i = 0; i < std::ssize(call); ++i)
+      list.push_back(row_of([&](std::int64_t column) { return seen.at(i * table.dim + column); }, columns));
+    return list;
+  };
+  const auto fits_call = [&](const Way& way, const std::vector<std::int64_t>& call, const Rows& seen) {
     // What is read beyond the table may be anything.
     std::int64_t told = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::int64_t row = way.row(positions[i], static_cast<std::int64_t>(i));
+    for (std::int64_t i = 0; i < std::ssize(call); ++i) {
+      const std::int64_t row = way.row(call, i);
       if (row < 0 || row >= rows_of_table) continue;
-      if (rows[i] != row) return false;
+      if (seen[static_cast<std::size_t>(i)] != row) return false;
       ++told;
     }
     return told > 2;
   };
   // Those that go by the call are asked of another one too.
-  const auto fits_elsewhere = [&](std::size_t number) {
+  const auto fits_elsewhere = [&](const Way& one) {
     std::vector<std::int64_t> others;
-    for (const std::int64_t position : {3, 9, 0, 4, 12, 6})
+    for (const std::int64_t position : {3, 9, 0, 4, 1, 12, 0, 6, 1, 3})
       if (position <= last) others.push_back(position);
-    const Way way = known_ways(others, rows_of_table)[number];
-    const Tensor seen = encode(session, claim, others, weight);
-    for (std::int64_t i = 0; i < std::ssize(others); ++i) {
-      const std::int64_t row = way.row(others[static_cast<std::size_t>(i)], i);
-      if (row < 0 || row >= rows_of_table) continue;
-      if (row_of([&](std::int64_t column) { return seen.at(i * table.dim + column); }, columns) != row) return false;
-    }
-    return true;
+    return fits_call(one, others, rows_of_call(others));
   };
-  const std::vector<Way> ways = known_ways(positions, rows_of_table);
-  auto way = std::ranges::find_if(ways, fits);
-  if (way != ways.end() && !way->words.empty() && !fits_elsewhere(static_cast<std::size_t>(way - ways.begin())))
-    way = ways.end();
+  std::vector<Way> ways = known_ways(rows_of_table);
+  if (auto counted = counted_way(positions, rows)) ways.push_back(std::move(*counted));
+  auto way = std::ranges::find_if(ways, [&](const Way& one) { return fits_call(one, positions, rows); });
+  if (way != ways.end() && !way->words.empty() && !fits_elsewhere(*way)) way = ways.end();
   if (way != ways.end() && !way->words.empty()) {
     blame(found, way->words);
   } else if (way == ways.end()) {
@@ -226,12 +261,18 @@ Identification identify_learned(CountedSession& session, const Spec& claim, cons
       found.confidence = Confidence::low;
       return judged(session, claim, std::move(found));
     }
-    const Tensor alone = encode(session, claim, std::vector{positions[odd]}, weight);
-    const bool is_right_alone =
-        row_of([&](std::int64_t column) { return alone.at(column); }, columns) == positions[odd];
-    blame(found, is_right_alone
-                     ? fmt::format("position {} has another row among others than in a call of its own", positions[odd])
-                     : words_of_row(answer, static_cast<std::int64_t>(odd), positions, rows, weight));
+    // What one call shows of a position is told of it where the position has the same row alone and behind another.
+    const std::int64_t other = positions[odd] == 0 ? 3 : 0;
+    const auto alone = rows_of_call({positions[odd]}).front();
+    const auto behind = rows_of_call({other, positions[odd]}).back();
+    const auto text = [](const std::optional<std::int64_t>& row) {
+      return row ? fmt::format("row {}", *row) : std::string("no row of the table");
+    };
+    blame(found, alone == rows[odd] && behind == rows[odd]
+                     ? words_of_row(answer, static_cast<std::int64_t>(odd), positions, rows, weight)
+                     : fmt::format("the row of a position goes by the call it is in: position {} has {} in a call of "
+                                   "its own, {} behind position {}, and {} among others",
+                                   positions[odd], text(alone), text(behind), other, text(rows[odd])));
   }
   return judged(session, claim, std::move(found));
 }
@@ -315,8 +356,8 @@ Identification identify_window_bias(CountedSession& session, const Spec& claim, 
   } else if (const std::string words = words_of_other_rows(); !words.empty()) {
     blame(found, words);
   } else if (std::ssize(wrong) < columns) {
-    blame(found, fmt::format("{} {} of {} {} wrong, and the rest is right", wrong.size() == 1 ? "head" : "heads",
-                             fmt::join(wrong, ", "), columns, wrong.size() == 1 ? "is" : "are"));
+    odd_cell = fmt::format("{} {} of {} {} wrong, and the rest is right", wrong.size() == 1 ? "head" : "heads",
+                           fmt::join(wrong, ", "), columns, wrong.size() == 1 ? "is" : "are");
   } else {
     for (std::int64_t q = 0; q < count && odd_cell.empty(); ++q) {
       for (std::int64_t k = 0; k < count && odd_cell.empty(); ++k) {

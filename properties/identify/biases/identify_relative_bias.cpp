@@ -128,7 +128,11 @@ class RelativeBiasIdentifier {
     for (std::int64_t relative = -far_; relative <= far_; ++relative) {
       if (bucket_at(relative) != static_cast<double>(reference::bucket(bias_, relative + far_))) return false;
     }
-    const bool are_places = are(square(), [](std::int64_t query, std::int64_t key) { return key - query; });
+    const auto of_places = [](std::int64_t query, std::int64_t key) { return key - query; };
+    // Keys at every second position tell their places from their own positions.
+    Shape apart = square();
+    apart.step = 2;
+    const bool are_places = are(square(), of_places) && are(apart, of_places);
     const bool are_right = are_right_of_more_queries();
     if (!are_places && !are_right) return false;
     found_.faults.emplace_back(are_places ? "queries and keys have their places in the call for their positions"
@@ -181,13 +185,15 @@ class RelativeBiasIdentifier {
     std::int64_t queries;
     std::int64_t keys;
     std::int64_t first;
+    std::int64_t step = 1;
   };
-  // Whether queries from position `first` on and keys from 0 on have the buckets of these distances, by their places.
+  // Whether queries from position `first` on and keys from 0 on, `step` apart, have the buckets of these distances, by
+  // their places.
   bool are(const Shape& shape, const std::function<std::int64_t(std::int64_t query, std::int64_t key)>& relative) {
     std::vector<std::int64_t> queries;
     std::vector<std::int64_t> keys;
     for (std::int64_t i = 0; i < shape.queries; ++i) queries.push_back(claim_.min_position + shape.first + i);
-    for (std::int64_t i = 0; i < shape.keys; ++i) keys.push_back(claim_.min_position + i);
+    for (std::int64_t i = 0; i < shape.keys; ++i) keys.push_back(claim_.min_position + i * shape.step);
     const Tensor answer = bias(session_, claim_, queries, keys, numbered_weight());
     for (std::int64_t i = 0; i < answer.elements(); ++i) {
       const std::int64_t bucket = reference::bucket(bias_, relative(i / shape.keys, i % shape.keys));

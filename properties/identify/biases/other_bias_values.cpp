@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "lib/numeric/index.hpp"
@@ -50,6 +51,7 @@ class OtherValues {
       add_distances();
       add_of_attention();
     }
+    add_untransposed();
     add_tiles();
     return std::move(list_);
   }
@@ -160,6 +162,15 @@ class OtherValues {
                if (query >= std::ssize(asked.keys)) return std::nullopt;
                return asked.keys[index(query)];
              });
+    const auto sorted = [](std::vector<std::int64_t> positions, std::int64_t number) {
+      std::ranges::sort(positions);
+      return positions[index(number)];
+    };
+    of_key("are those of keys in the order of their positions",
+           [sorted](const BiasQuestion& asked, std::int64_t key) -> Position { return sorted(asked.keys, key); });
+    of_query(
+        "are those of queries in the order of their positions",
+        [sorted](const BiasQuestion& asked, std::int64_t query) -> Position { return sorted(asked.queries, query); });
     of_query("are those of queries at the last key's position",
              [](const BiasQuestion& asked, std::int64_t) -> Position { return asked.keys.back(); });
     of_query("are those of queries at the first key's position",
@@ -174,22 +185,66 @@ class OtherValues {
              [](const BiasQuestion& asked, std::int64_t query) -> Position {
                return asked.keys.back() - (std::ssize(asked.queries) - 1 - query);
              });
-    of_query("are those of queries by their places in the call",
-             [](const BiasQuestion&, std::int64_t query) -> Position { return query; });
-    of_key("are those of keys by their places in the call",
-           [](const BiasQuestion&, std::int64_t key) -> Position { return key; });
-    of_key("are those of keys counted from the call's first key",
-           [](const BiasQuestion& asked, std::int64_t key) -> Position {
-             return asked.keys[index(key)] - asked.keys.front();
-           });
     of_key("are those of keys counted from the call's first query",
            [](const BiasQuestion& asked, std::int64_t key) -> Position {
              return asked.keys[index(key)] - asked.queries.front();
            });
-    add_at("are those of queries and keys by their places in the call",
-           [](const BiasQuestion&, const BiasCell& cell) -> std::optional<BiasPlace> {
-             return BiasPlace{cell.query, cell.key, cell.head};
-           });
+    add_counted_positions();
+  }
+
+  // Positions that are made of the numbers of queries and keys and of one position of the call, on both sides.
+  void add_counted_positions() {
+    struct Counted {
+      std::string_view words;
+      std::int64_t (*of)(const BiasQuestion& asked, std::int64_t number);
+    };
+    constexpr Counted queries[] = {
+        {"queries as given", [](const BiasQuestion& asked, std::int64_t query) { return asked.queries[index(query)]; }},
+        {"queries by their places in the call", [](const BiasQuestion&, std::int64_t query) { return query; }},
+        {"queries that follow each other one by one from the first on",
+         [](const BiasQuestion& asked, std::int64_t query) { return asked.queries.front() + query; }},
+        {"queries that follow each other one by one from the first key's position on",
+         [](const BiasQuestion& asked, std::int64_t query) { return asked.keys.front() + query; }},
+        {"queries at the last places of as many tokens as there are keys",
+         [](const BiasQuestion& asked, std::int64_t query) {
+           return std::ssize(asked.keys) - std::ssize(asked.queries) + query;
+         }},
+        {"queries counted from the call's first query",
+         [](const BiasQuestion& asked, std::int64_t query) {
+           return asked.queries[index(query)] - asked.queries.front();
+         }},
+        {"queries counted from the call's first key", [](const BiasQuestion& asked, std::int64_t query) {
+           return asked.queries[index(query)] - asked.keys.front();
+         }}};
+    constexpr Counted keys[] = {
+        {"keys as given", [](const BiasQuestion& asked, std::int64_t key) { return asked.keys[index(key)]; }},
+        {"keys by their places in the call", [](const BiasQuestion&, std::int64_t key) { return key; }},
+        {"keys that follow each other one by one from the first on",
+         [](const BiasQuestion& asked, std::int64_t key) { return asked.keys.front() + key; }},
+        {"keys that follow each other one by one from the first query's position on",
+         [](const BiasQuestion& asked, std::int64_t key) { return asked.queries.front() + key; }},
+        {"keys counted from the call's first key",
+         [](const BiasQuestion& asked, std::int64_t key) { return asked.keys[index(key)] - asked.keys.front(); }},
+        {"keys counted back from the call's last key",
+         [](const BiasQuestion& asked, std::int64_t key) { return asked.keys[index(key)] - asked.keys.back(); }},
+        {"keys counted back from the call's greatest key", [](const BiasQuestion& asked, std::int64_t key) {
+           return asked.keys[index(key)] - std::ranges::max(asked.keys);
+         }}};
+    // What is given is not told.
+    for (const Counted& key : keys) {
+      for (const Counted& query : queries) {
+        const bool is_key_given = &key == &keys[0];
+        const bool is_query_given = &query == &queries[0];
+        if (is_key_given && is_query_given) continue;
+        add_at(is_key_given     ? fmt::format("are those of {}", query.words)
+               : is_query_given ? fmt::format("are those of {}", key.words)
+                                : fmt::format("are those of {} and of {}", query.words, key.words),
+               [query = query.of, key = key.of](const BiasQuestion& question,
+                                                const BiasCell& cell) -> std::optional<BiasPlace> {
+                 return BiasPlace{query(question, cell.query), key(question, cell.key), cell.head};
+               });
+      }
+    }
   }
 
   // The least number that a wrong cell has.
@@ -263,6 +318,10 @@ class OtherValues {
              });
       return;
     }
+    if (is_of<Alibi>(asked_.claim())) {
+      add_key_index();
+      add_signed_distances();
+    }
     const auto behind = least_of_wrong([](const BiasPlace& own) { return own.query - own.key; });
     const auto ahead = least_of_wrong([](const BiasPlace& own) { return own.key - own.query; });
     const auto clamped = [this](std::string words, std::int64_t least, std::int64_t most) {
@@ -279,10 +338,59 @@ class OtherValues {
       add_of_distance(fmt::format("are those of distances that wrap at {}", *first),
                       [period = *first](std::int64_t d) { return d % period; });
     }
+    add_of_distance("are those of distances that are numbers of 8 bits with a sign",
+                    [](std::int64_t d) { return std::int64_t{static_cast<std::int8_t>(d)}; });
+    add_of_distance("are those of distances that are numbers of 16 bits with a sign",
+                    [](std::int64_t d) { return std::int64_t{static_cast<std::int16_t>(d)}; });
+    for (std::int64_t by = 2; by <= 64; by *= 2)
+      add_of_distance(fmt::format("are those of distances rounded down to multiples of {}", by),
+                      [by](std::int64_t d) { return d / by * by; });
     for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16})
       add_of_distance(fmt::format("are those of distances rounded to {}", name_of(dtype)), [dtype](std::int64_t d) {
         return static_cast<std::int64_t>(std::clamp(round_to(dtype, static_cast<double>(d)), -65504.0, 65504.0));
       });
+  }
+
+  // What a claim of the other form has: the slope times the key's position, which is less than no distance.
+  void add_key_index() {
+    list_.push_back({"are those of form key_index, slope times the key's position",
+                     [](ScoreBiasOracle& own, const BiasQuestion& question, const BiasCell& cell,
+                        const Tensor* weight) -> std::optional<QuickScoreTerm> {
+                       auto term = own.quickly({question.keys[index(cell.key)], 0, cell.head}, weight);
+                       term.value = -term.value;
+                       return term;
+                     },
+                     DiagnosedStage::position});
+  }
+
+  // ALiBi's, of keys that a mask would hide at such a distance too.
+  void add_signed_distances() {
+    const auto add_bits = [this](int bits, std::int64_t (*of)(std::int64_t)) {
+      list_.push_back({fmt::format("are those of distances that are numbers of {} bits with a sign", bits),
+                       [of](ScoreBiasOracle& own, const BiasQuestion& question, const BiasCell& cell,
+                            const Tensor* weight) -> std::optional<QuickScoreTerm> {
+                         const BiasPlace at = own_place(question, cell);
+                         const std::int64_t distance = of(at.query - at.key);
+                         auto term = own.quickly({std::abs(distance), 0, cell.head}, weight);
+                         if (distance < 0) term.value = -term.value;
+                         return term;
+                       },
+                       DiagnosedStage::position});
+    };
+    add_bits(8, [](std::int64_t d) { return std::int64_t{static_cast<std::int8_t>(d)}; });
+    add_bits(16, [](std::int64_t d) { return std::int64_t{static_cast<std::int16_t>(d)}; });
+  }
+
+  // Values in the order of [queries, keys, heads], read as [heads, queries, keys].
+  void add_untransposed() {
+    add("are those of [queries, keys, heads] read as [heads, queries, keys], without a transpose",
+        [](const BiasQuestion& question, const BiasCell& cell) -> std::optional<BiasPlace> {
+          const std::int64_t keys = std::ssize(question.keys);
+          const std::int64_t number = (cell.head * std::ssize(question.queries) + cell.query) * keys + cell.key;
+          const std::int64_t at = number / question.heads;
+          return BiasPlace{question.queries[index(at / keys)], question.keys[index(at % keys)],
+                           number % question.heads};
+        });
   }
 
   // Tiles written the other way round; those at the end are cut.

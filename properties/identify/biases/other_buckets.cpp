@@ -13,7 +13,7 @@ namespace sextant::identify {
 namespace {
 
 struct OtherBuckets {
-  const char* words;
+  std::string words;
   std::function<double(std::int64_t relative)> bucket;
 };
 
@@ -99,6 +99,12 @@ std::vector<OtherBuckets> other_logarithms_of_t5(const RelativeBias& claimed) {
   if (quarter >= 1)
     list.push_back({"a quarter of a direction's buckets have one distance each, where the claim has half of them",
                     rows(quarter, rounded_down(steps(quarter, furthest, count - quarter)))});
+  for (double other = 1; other < count; ++other) {
+    if (other == exact || other == quarter || other >= furthest) continue;
+    list.push_back({fmt::format("the first {} distances of a direction have one bucket each, where the claim has {}",
+                                other, exact),
+                    rows(other, rounded_down(steps(other, furthest, count - other)))});
+  }
   return list;
 }
 
@@ -108,6 +114,8 @@ std::vector<OtherBuckets> other_buckets(const RelativeBias& claimed) {
   std::vector<OtherBuckets> list{
       {"the number of buckets is halved once more: each bucket is half the claimed one, rounded down",
        [=](std::int64_t relative) { return std::floor(own(claimed, relative) / 2); }}};
+  list.push_back({"distances are numbers of 8 bits with a sign: they wrap beyond 127",
+                  [=](std::int64_t relative) { return own(claimed, static_cast<std::int8_t>(relative)); }});
   if (claimed.buckets == BucketRule::t5) {
     list.push_back(
         {"a distance at the border of two logarithmic buckets is in the nearer one", [=](std::int64_t relative) {

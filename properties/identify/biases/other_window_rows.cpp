@@ -112,6 +112,29 @@ class OtherRows {
     if (claimed_.window.size() != 2) return;
     add_window("the window is taken for a square of its height", {claimed_.window[0], claimed_.window[0]});
     add_window("the window is taken for a square of its width", {claimed_.window[1], claimed_.window[1]});
+    add_numberings();
+  }
+
+  // Cells that are numbered with rows of another width, in the weight of the claim's own window.
+  void add_numberings() {
+    const std::int64_t height = claimed_.window[0];
+    const std::int64_t width = claimed_.window[1];
+    for (std::int64_t by = 2; by < height * width; ++by) {
+      for (const std::int64_t remainder : {by, width}) {
+        for (const std::int64_t rows : {height * width, height}) {
+          if (by == width && remainder == width) continue;
+          const std::string wrapped = rows == height ? ", and the row is taken modulo the height" : "";
+          const std::string words =
+              remainder == by
+                  ? fmt::format("cells are numbered with rows of {}, where the window has rows of {}", by, width)
+                  : fmt::format("a cell's row is its number / {}, not / {}, and its column is its own", by, width);
+          add_of_window(words + wrapped, [=, axes = axes_](std::int64_t q, std::int64_t k) {
+            return (q / by % rows - k / by % rows + axes[0].shift) * axes[0].step +
+                   (q % remainder - k % remainder + axes[1].shift) * axes[1].step;
+          });
+        }
+      }
+    }
   }
 
   void add_planes() {

@@ -67,6 +67,13 @@ std::vector<CacheKey> keys_with_shape(const Spec& claim) {
   keys.push_back(
       of_tokens("the first of them and " + shape,
                 [](const SessionCall&, std::int64_t row, std::int64_t token) { return row == 0 && token == 0; }));
+  if (operation_of(claim.encoding) == Operation::bias)
+    keys.push_back({"the first query's, the first key's and " + shape, [](const SessionCall& call) {
+                      Key key = shape_of(call);
+                      if (!call.call.query_positions.empty()) key.push_back(call.call.query_positions.front());
+                      key.push_back(call.call.positions.front());
+                      return key;
+                    }});
   keys.push_back(
       of_tokens("the last of them and " + shape, [](const SessionCall& call, std::int64_t row, std::int64_t token) {
         return row == call.rows - 1 && token == call.tokens - 1;
