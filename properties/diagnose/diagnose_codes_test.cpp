@@ -155,7 +155,7 @@ TEST(OtherClass, IsNotToldWhereItsBoundAdmitsAnyValueOfABand) {
     return channel % 2 == 0 ? std::sin(angle) : std::cos(angle);
   };
   EXPECT_EQ(told_of(coded(shifted, 20), R"({"encoding":"fourier","bands":10})"),
-            "bands 7, 8, 9 are wrong, and the rest is right");
+            "band 7 turns the other way, band 8 does not turn, band 9 does not turn, and the rest is right");
 }
 
 TEST(OtherExtents, AreThoseOfTheCall) {
@@ -220,27 +220,136 @@ TEST(OtherCoordinates, AreClampedOrMovedToRunFromZero) {
             "coordinates are halved and moved to run from 0 to 1, (p + 1) / 2, where the claim has p");
 }
 
-// As fairseq counts tokens that are no padding.
-TEST(OtherRows, AreCountedOverPositionsThatAreNotZero) {
-  const FunctionSubject subject("running count", [](const Spec& spec) -> FunctionSubject::Call {
-    return [dtype = spec.dtype](std::string_view, const Tensors& inputs) {
-      const std::vector<std::int64_t> positions = inputs.at("positions").integers();
-      const Tensor& weight = inputs.at("weight");
-      Tensor codes = Tensor::zeros(dtype, {std::ssize(positions), weight.shape[1]});
-      std::int64_t count = 0;
-      for (std::int64_t i = 0; i < std::ssize(positions); ++i) {
-        const std::int64_t row = positions[static_cast<std::size_t>(i)] == 0 ? 0 : ++count;
-        for (std::int64_t channel = 0; channel < weight.shape[1]; ++channel)
-          codes.set(i * weight.shape[1] + channel,
-                    weight.at(std::min(row, weight.shape[0] - 1) * weight.shape[1] + channel));
-      }
-      Tensors outputs;
-      outputs.emplace("encoding", std::move(codes));
-      return outputs;
-    };
-  });
-  EXPECT_EQ(told_of(subject, R"({"encoding":"learned","dim":32,"max_positions":512})"),
+// Rows that go by the call: `row(positions, token)`.
+FunctionSubject looked_up(
+    const std::function<std::int64_t(const std::vector<std::int64_t>& positions, std::int64_t token)>& row) {
+  return {"rows by the call", [row](const Spec& spec) -> FunctionSubject::Call {
+            return [row, dtype = spec.dtype](std::string_view, const Tensors& inputs) {
+              const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+              const Tensor& weight = inputs.at("weight");
+              const std::int64_t width = weight.shape[1];
+              Tensor codes = Tensor::zeros(dtype, {std::ssize(positions), width});
+              for (std::int64_t i = 0; i < codes.elements(); ++i)
+                codes.set(i, weight.at(std::min(row(positions, i / width), weight.shape[0] - 1) * width + i % width));
+              Tensors outputs;
+              outputs.emplace("encoding", std::move(codes));
+              return outputs;
+            };
+          }};
+}
+
+// As fairseq counts tokens that are no padding, whatever the padding's index.
+TEST(OtherRows, AreCountedOverPositionsThatAreNoPadding) {
+  const std::string learned = R"({"encoding":"learned","dim":32,"max_positions":512})";
+  const auto counted = [](std::int64_t padding, std::int64_t of_padding, std::int64_t before) {
+    return looked_up([=](const std::vector<std::int64_t>& positions, std::int64_t token) {
+      const auto end = positions.begin() + token + 1;
+      const auto count = std::count_if(positions.begin(), end, [&](std::int64_t one) { return one != padding; });
+      return positions[static_cast<std::size_t>(token)] == padding ? of_padding : before + count;
+    });
+  };
+  EXPECT_EQ(told_of(counted(0, 0, 0), learned),
             "rows are counted over a call's positions that are not 0, which has row 0");
+  EXPECT_EQ(told_of(counted(1, 1, 1), learned),
+            "rows are counted from row 2 on, over a call's positions that are not 1, which has row 1");
+  EXPECT_EQ(told_of(counted(-1, 0, 1), learned),
+            "rows are counted over a call's tokens, from row 2 on, whatever their positions");
+  // What one call shows of a position is told of it where another call shows the same.
+  const FunctionSubject by_order = looked_up([](const std::vector<std::int64_t>& positions, std::int64_t token) {
+    return positions[static_cast<std::size_t>(token)] + (token % 2 == 0 ? 1 : 0);
+  });
+  EXPECT_TRUE(told_of(by_order, learned).starts_with("the row of a position goes by the call it is in"));
+}
+
+// Sinusoids of two axes of 8 channels each, whose angle at a place is `angle(axis, pair, row, column)`.
+FunctionSubject of_two_axes(
+    const std::function<double(std::int64_t axis, double pair, double row, double column)>& angle,
+    std::int64_t cosines_first = -1) {
+  return coded(
+      [=](const Spec&, const std::vector<std::int64_t>& positions, std::int64_t token, std::int64_t channel) {
+        const auto at = static_cast<std::size_t>(token);
+        const std::int64_t axis = channel / 8;
+        const double value = angle(axis, static_cast<double>(channel % 8 / 2), static_cast<double>(positions[at]),
+                                   static_cast<double>(positions[positions.size() / 2 + at]));
+        return (channel % 2 == 0) != (axis == cosines_first) ? std::sin(value) : std::cos(value);
+      },
+      16);
+}
+
+TEST(OtherAxes, AreToldEachByItself) {
+  const std::string grid = R"({"encoding":"sinusoidal_2d","dim":16,"height":14,"width":20})";
+  const auto series = [](double base, double place, double pair) { return place * std::pow(base, -pair / 4); };
+  const auto own = [series](std::int64_t axis, double pair, double row, double column) {
+    return series(10000, axis == 0 ? row : column, pair);
+  };
+  EXPECT_EQ(told_of(of_two_axes(own), grid), "");
+  EXPECT_EQ(told_of(of_two_axes(own, 1), grid), "axis 1: cosines come first, where the claim has sines first");
+  EXPECT_EQ(told_of(of_two_axes([&](std::int64_t axis, double pair, double row, double column) {
+                      return axis == 0 ? series(500, row, pair) : own(axis, pair, row, column);
+                    }),
+                    grid),
+            "axis 0: the base is 500, where the claim has 10000");
+  EXPECT_EQ(told_of(of_two_axes([&](std::int64_t axis, double pair, double row, double column) {
+                      return own(axis, pair, row, std::fmod(row, 2) == 0 ? column : 19 - column);
+                    }),
+                    grid),
+            "axis 1: coordinates are counted from the other end: 0 is encoded as 19, where that of axis 0 is odd");
+  EXPECT_EQ(told_of(of_two_axes([&](std::int64_t axis, double pair, double row, double column) {
+                      return own(axis, pair, std::fmod(row, 4), column);
+                    }),
+                    grid),
+            "cells whose first coordinate is 4 or more: axis 0: coordinates wrap at 4, and the rest is right");
+  EXPECT_EQ(told_of(of_two_axes([&](std::int64_t axis, double pair, double row, double column) {
+                      return own(axis, pair, row, 20 * row + column);
+                    }),
+                    grid),
+            "axis 1: coordinates are 20 p0 + p1, where the claim has p1");
+}
+
+// Positions of one parity, or calls of some sizes, have another order of the claim's own channels.
+TEST(OtherAxes, AreToldOfSomeCodesAlone) {
+  const std::string table = R"({"encoding":"sinusoidal","dim":16})";
+  const auto where = [](const std::function<bool(const std::vector<std::int64_t>&, std::int64_t)>& is_other) {
+    return coded(
+        [=](const Spec&, const std::vector<std::int64_t>& positions, std::int64_t token, std::int64_t channel) {
+          const std::int64_t position = positions[static_cast<std::size_t>(token)];
+          const auto pair = static_cast<double>(channel / 2);
+          const double angle = static_cast<double>(position) * std::pow(10000, -pair / 8);
+          return (channel % 2 == 0) != is_other(positions, position) ? std::sin(angle) : std::cos(angle);
+        },
+        16);
+  };
+  EXPECT_EQ(told_of(where([](const auto&, std::int64_t position) { return position % 2 == 1; }), table),
+            "odd positions: cosines come first, where the claim has sines first, and the rest is right");
+  EXPECT_EQ(told_of(where([](const auto& positions, std::int64_t) { return positions.size() == 1; }), table),
+            "calls of one token: cosines come first, where the claim has sines first, and the rest is right");
+}
+
+// A grid's claim has fewer fields than one of any number of axes, which tell what differs.
+TEST(OtherAxes, OfAGridAreToldByFieldsThatItHasNot) {
+  const FunctionSubject subject("alternating", [](const Spec&) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> other = builtin_subject()->open(
+        parse_spec(R"({"encoding":"sinusoidal_nd","dim":16,"extents":[14,20],"channel_order":"alternating"})"));
+    return [other](std::string_view operation, const Tensors& inputs) { return other->call(operation, inputs); };
+  });
+  EXPECT_EQ(told_of(subject, R"({"encoding":"sinusoidal_2d","dim":16,"height":14,"width":20})"),
+            "claims channel_order blocked, computes alternating");
+}
+
+TEST(OtherDigits, AreThoseOfOtherChannelsOrWrittenOtherwise) {
+  const auto digits = [](std::int64_t from, double zero, double one) {
+    return coded(
+        [=](const Spec&, const std::vector<std::int64_t>& positions, std::int64_t token, std::int64_t channel) {
+          const std::int64_t digit = channel >= from ? channel - 1 : channel;
+          return (positions[static_cast<std::size_t>(token)] >> digit & 1) == 1 ? one : zero;
+        },
+        12);
+  };
+  const std::string code = R"({"encoding":"binary","dim":12,"max_position":4096})";
+  EXPECT_EQ(told_of(digits(12, 0, 1), code), "");
+  EXPECT_EQ(told_of(digits(6, 0, 1), code), "channels 6 to 11 have the digit 1 before their own");
+  EXPECT_EQ(told_of(digits(12, 1, 0), code),
+            "all channels have 1 for digit 0 and 0 for digit 1, where the claim has 0 and 1");
 }
 
 TEST(OtherExponents, AreToldOnlyWhereTheySayMoreThanTheBase) {

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <numbers>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -26,27 +25,6 @@ namespace {
 double angle_of(const PairValues& value) { return std::atan2(value.sin, value.cos); }
 
 double apart_by(double angle, double other) { return std::fabs(std::remainder(angle - other, 2 * std::numbers::pi)); }
-
-// The position, no whole one perhaps, at which pairs would have a row's phases: the slowest tells it coarsely, and each
-// faster one more finely. Nothing where there is none.
-std::optional<double> place_of_phases(const std::vector<PairValues>& row, const std::vector<double>& frequencies,
-                                      double noise) {
-  std::vector<std::size_t> order(frequencies.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t pair) { return frequencies[pair]; });
-  double place = angle_of(row[order.front()]) / frequencies[order.front()];
-  for (const std::size_t pair : order) {
-    const double apart = std::remainder(angle_of(row[pair]) - frequencies[pair] * place, 2 * std::numbers::pi);
-    // What a frequency's rounding adds to a phase goes with it.
-    if (std::fabs(apart) > 1) return std::nullopt;
-    place += apart / frequencies[pair];
-  }
-  for (const std::size_t pair : order) {
-    const double off = noise + std::fabs(place) * frequencies[pair] * 0x1p-20;
-    if (apart_by(angle_of(row[pair]), frequencies[pair] * place) > off) return std::nullopt;
-  }
-  return place;
-}
 
 class AnglesThere {
  public:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <tuple>
@@ -305,6 +306,30 @@ void VectorJudge::ask_around(const Question& failing) {
       ask(question);
     }
   }
+}
+
+void VectorJudge::ask_further() {
+  if (!is_judged_whole_ || has_asked_further_) return;
+  has_asked_further_ = true;
+  struct Count {
+    std::int64_t right = 0;
+    std::int64_t wrong = 0;
+  };
+  std::map<std::size_t, Count> counts;
+  for (const JudgedVector& vector : made_) ++(vector.is_wrong ? counts[vector.call].wrong : counts[vector.call].right);
+  const Call* longest = nullptr;
+  for (const auto& [call, count] : counts) {
+    const Call& asked = kept_[call].call;
+    if (count.right == 0 || count.wrong == 0) continue;
+    if (longest == nullptr || asked.positions.size() > longest->positions.size()) longest = &asked;
+  }
+  if (longest == nullptr) return;
+  const auto [least, greatest] = std::ranges::minmax(longest->positions);
+  const std::int64_t by = greatest + 1 - least;
+  if (greatest + by >= model_->range().last) return;
+  Call call = *longest;
+  for (std::int64_t& position : call.positions) position += by;
+  judge(call);
 }
 
 void VectorJudge::ask_first() {

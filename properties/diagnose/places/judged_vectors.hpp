@@ -86,6 +86,10 @@ class VectorJudge {
   /// @throws likewise.
   void ask_around(const Question& failing);
 
+  /// The longest call that has both right and wrong vectors, once more, with all positions behind its greatest, which
+  /// tells a token's number from its position. The first time alone. @throws likewise.
+  void ask_further();
+
   /// The calls that accuracy always begins with, but long ones: positions in every order, grids in every walk. @throws
   /// likewise.
   void ask_first();
@@ -148,6 +152,7 @@ class VectorJudge {
   std::vector<JudgedVector> made_;
   std::vector<ComparedVector> compared_;
   PlaceSet refuted_;  // by a vector that was compared
+  bool has_asked_further_ = false;
 };
 
 }  // namespace sextant::identify

@@ -57,8 +57,8 @@ const std::vector<ToldAtPlace>& told_at_places() {
       {"rope-llama3-later-heads", "accuracy:position=1,tokens=1,batch=1,heads=17,fill=1",
        "heads from 16 on: channels from 6 on are wrong, and the rest is right"},
       {"grid-column-of-row", "accuracy:position=0,tokens=4800,batch=1,heads=1,fill=65598",
-       "cells whose first coordinate is 24 more than the second: channels from 8 on have the values of the channels 8 "
-       "places before, and the rest is right"},
+       "cells whose first coordinate is 24 more than the second: axis 1: coordinates are those of axis 0, and the rest "
+       "is right"},
       {"sinusoidal-last-channel-16384", "accuracy:position=16384,rows=1",
        "every 16384th position from number 0 on: the last channel is wrong, and the rest is right"},
       {"timestep-uneven-schedule-zero", "accuracy:position=0,rows=100,order=26",

@@ -29,6 +29,8 @@
 #include "properties/diagnose/places/readings_of_places.hpp"
 #include "properties/diagnose/places/taken_places.hpp"
 #include "properties/diagnose/places/wrong_attention.hpp"
+#include "properties/identify/codes/axis_formulas.hpp"
+#include "properties/identify/codes/binary_digits.hpp"
 #include "properties/identify/rotations/wrong_channels.hpp"
 #include "properties/model/model.hpp"
 
@@ -56,6 +58,7 @@ void ask_multiples(VectorJudge& judge) {
 // ones before, and beyond, or of those that come again and again.
 std::optional<WrongPlace> confirmed_place(VectorJudge& judge, const std::function<bool(const JudgedVector&)>& counts) {
   ask_multiples(judge);
+  judge.ask_further();
   std::optional<WrongPlace> place = dividing_place(judge.vectors(), counts, judge.step());
   // A size may part a few vectors by chance.
   for (int round = 0; round < 2 && place && place->least_size; ++round) {
@@ -365,6 +368,18 @@ std::optional<DiagnosedDifference> cause_there(const Subject& subject, const Spe
   return std::nullopt;
 }
 
+// Which other formula the wrong codes that were compared have, each axis by itself.
+std::string words_of_codes_there(const Spec& claim, const VectorJudge& judge) {
+  std::vector<CodeRow> rows;
+  for (const ComparedVector& one : judge.compared()) {
+    CodeRow& row = rows.emplace_back();
+    row.place = one.alone.positions;
+    for (std::int64_t channel = 0; channel < one.got.elements(); ++channel) row.channels.push_back(one.got.at(channel));
+  }
+  std::string words = words_of_axis_formulas(claim, rows);
+  return words.empty() ? words_of_digits(claim, rows) : words;
+}
+
 }  // namespace
 
 std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Spec& claim, const Clues& clues) {
@@ -389,6 +404,9 @@ std::optional<DiagnosedDifference> wrong_places(const Subject& subject, const Sp
         return DiagnosedDifference{told_of(*elsewhere), "", DiagnosedStage::position};
       if (std::string words = words_of_neighbour(judge, place); !words.empty())
         return DiagnosedDifference{std::move(words), "", DiagnosedStage::other};
+      if (std::string words = place ? words_of_codes_there(claim, judge) : std::string(); !words.empty())
+        return DiagnosedDifference{fmt::format("{}: {}, and the rest is right", without_comma(place->words), words), "",
+                                   DiagnosedStage::table};
       if (const auto reading = reading_of_wrong(subject, claim, judge)) {
         auto of_reading = confirmed_place(
             judge, [&](const JudgedVector& vector) { return vector.is_wrong || reading->differs(vector); });

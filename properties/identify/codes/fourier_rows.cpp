@@ -50,6 +50,13 @@ class FourierRows {
     return told > 2;
   }
 
+  bool is_still(std::int64_t axis, std::int64_t band) const {
+    const Channels at = channels_of(features_, axis, band);
+    return std::ranges::all_of(rows_, [&](const Row& row) {
+      return std::fabs(row.channel(at.first)) <= 8 * unit_ && std::fabs(row.channel(at.second) - 1) <= 8 * unit_;
+    });
+  }
+
   // What stands for an axis' coordinate in the row.
   bool have_in_row(std::int64_t axis, const std::function<double(const std::vector<double>& coordinates,
                                                                  const std::vector<double>& positions)>& of) const {
@@ -88,13 +95,6 @@ class FourierRows {
   std::vector<Row> rows_;
 };
 
-// Of one more band at either end too.
-double frequency_of(const Fourier& features, std::int64_t band) {
-  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
-  const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
-  return features.ladder == FrequencyLadder::linear ? at : std::exp2(at);
-}
-
 // The bands whose frequencies the bands of an axis have, -1 and `bands` being one more at either end; nothing where one
 // has none.
 std::optional<std::vector<std::int64_t>> bands_of(const FourierRows& rows, const Fourier& features, std::int64_t axis) {
@@ -105,7 +105,7 @@ std::optional<std::vector<std::int64_t>> bands_of(const FourierRows& rows, const
     for (std::int64_t apart = 0; apart <= features.bands && !found; ++apart) {
       for (const std::int64_t other : {band + apart, band - apart}) {
         const bool is_one = other >= -1 && other <= features.bands && !found;
-        if (is_one && rows.have_frequency(axis, band, frequency_of(features, other))) found = other;
+        if (is_one && rows.have_frequency(axis, band, frequency_of_band(features, other))) found = other;
       }
     }
     if (!found) return std::nullopt;
@@ -167,8 +167,8 @@ std::optional<std::string> words_of_identity(const FourierRows& rows, const Four
   };
   const double unit = rows.angle_unit();
   const std::string unit_text = features.angle_unit == AngleUnit::turn ? "2 pi" : "pi";
-  const double first = frequency_of(features, 0);
-  const double last = frequency_of(features, features.bands - 1);
+  const double first = frequency_of_band(features, 0);
+  const double last = frequency_of_band(features, features.bands - 1);
   std::vector<InRow> list{{"", [](const auto& c, const auto&, std::size_t a) { return c[a]; }}};
   const auto add = [&](std::string words, auto value) { list.push_back({std::move(words), value}); };
   if (unit != 1)
@@ -229,6 +229,46 @@ std::string words_of_fourier_rows(const AskedAnswers& asked, const Spec& claim, 
   const std::string of_bands = words_of_other_bands(features, lists);
   if (of_bands.empty()) return of_identity;
   return of_identity.empty() ? of_bands : fmt::format("{}; {}", of_bands, of_identity);
+}
+
+double frequency_of_band(const Fourier& features, std::int64_t band) {
+  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
+  const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
+  return features.ladder == FrequencyLadder::linear ? at : std::exp2(at);
+}
+
+std::string words_of_bands_alone(const AskedAnswers& asked, const Spec& claim, const Fourier& features,
+                                 std::span<const std::int64_t> bands) {
+  if (is_given(features)) return {};
+  const FourierRows rows(asked, claim, features);
+  const auto on_all_axes = [&](const auto& is) {
+    for (std::int64_t axis = 0; axis < features.axes; ++axis) {
+      if (!is(axis)) return false;
+    }
+    return true;
+  };
+  const auto words_of_band = [&](std::int64_t band) -> std::string {
+    if (on_all_axes([&](std::int64_t axis) { return rows.is_still(axis, band); })) return "does not turn";
+    const double own = frequency_of_band(features, band);
+    std::vector<double> tried{-1};
+    for (double times = 0x1p-10; times <= 0x1p10; times *= 2) {
+      tried.push_back(times);
+      tried.push_back(-times);
+    }
+    for (const double times : tried) {
+      const bool is_it = on_all_axes([&](std::int64_t axis) { return rows.have_frequency(axis, band, times * own); });
+      if (is_it)
+        return times == -1 ? "turns the other way" : fmt::format("has {:g} times the frequency claimed", times);
+    }
+    return {};
+  };
+  std::vector<std::string> told;
+  for (const std::int64_t band : bands) {
+    const std::string words = words_of_band(band);
+    if (words.empty()) return {};
+    told.push_back(fmt::format("band {} {}", band, words));
+  }
+  return fmt::format("{}, and the rest is right", fmt::join(told, ", "));
 }
 
 }  // namespace sextant::identify

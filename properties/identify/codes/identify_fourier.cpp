@@ -17,6 +17,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/biases/identify_lookups.hpp"
+#include "properties/identify/codes/axis_formulas.hpp"
 #include "properties/identify/codes/fourier_rows.hpp"
 #include "properties/identify/tried_claims.hpp"
 
@@ -206,8 +207,9 @@ void add_weights(std::vector<OtherReading>& list, const Spec& claim, const Fouri
 // With pi of a few digits: angles in radians of frequencies times it.
 void add_pi(std::vector<OtherReading>& list, const Spec& claim, const Fourier& features) {
   if (is_given(features) || features.angle_unit == AngleUnit::radian) return;
-  for (const auto& [text, pi] : {std::pair{"3.14", 3.14}, std::pair{"3.1416", 3.1416}, std::pair{"3.14159", 3.14159},
-                                 std::pair{"22/7", 22.0 / 7}}) {
+  for (const auto& [text, pi] :
+       {std::pair{"3.14", 3.14}, std::pair{"3.1416", 3.1416}, std::pair{"3.14159", 3.14159},
+        std::pair{"22/7", 22.0 / 7}, std::pair{"3.140625, as float16 and bfloat16 have it", 3.140625}}) {
     Fourier tried = features;
     const double unit = features.angle_unit == AngleUnit::turn ? 2 * pi : pi;
     tried.angle_unit = AngleUnit::radian;
@@ -239,13 +241,6 @@ void add_no_identity(std::vector<OtherReading>& list, const Spec& claim, const F
                   DiagnosedStage::table,
                   claim_with(claim, tried),
                   {.answer = filled}});
-}
-
-// A band's own frequency.
-double frequency_of_band(const Fourier& features, std::int64_t band) {
-  const double steps = std::max(1.0, static_cast<double>(features.bands - 1));
-  const double at = features.lowest + (features.highest - features.lowest) * static_cast<double>(band) / steps;
-  return features.ladder == FrequencyLadder::linear ? at : std::exp2(at);
 }
 
 // A band of every axis by itself, as features of one band of that frequency.
@@ -360,17 +355,22 @@ bool has_own_coordinates(const AskedAnswers& asked, const Spec& claim, const Fou
   return asked.meet(claim_with(claim, still), {.answer = coordinates}).has_value();
 }
 
-// "bands 7, 8, 9 are wrong, and the rest is right", each by itself; empty where all are, or where none is.
-std::string words_of_wrong_bands(const AskedAnswers& asked, const Spec& claim, const Fourier& features) {
-  if (is_given(features)) return {};
+// "bands 7, 8, 9 are wrong, and the rest is right", each by itself, or what their frequencies are; none where all bands
+// are wrong, or none is.
+std::optional<Fault> fault_of_wrong_bands(const AskedAnswers& asked, const Spec& claim, const Fourier& features) {
+  if (is_given(features)) return std::nullopt;
   std::vector<std::int64_t> wrong;
   for (std::int64_t band = 0; band < features.bands; ++band) {
     const OtherReading own = one_band(claim, features, band, frequency_of_band(features, band));
     if (first_reading(asked, {own}) == nullptr) wrong.push_back(band);
   }
-  if (wrong.empty() || std::ssize(wrong) == features.bands || !has_own_coordinates(asked, claim, features)) return {};
-  return fmt::format("{} {} {} wrong, and the rest is right", wrong.size() == 1 ? "band" : "bands",
-                     fmt::join(wrong, ", "), wrong.size() == 1 ? "is" : "are");
+  if (wrong.empty() || std::ssize(wrong) == features.bands || !has_own_coordinates(asked, claim, features))
+    return std::nullopt;
+  if (std::string words = words_of_bands_alone(asked, claim, features, wrong); !words.empty())
+    return Fault(std::move(words), DiagnosedStage::frequency);
+  return vague(fmt::format("{} {} {} wrong, and the rest is right", wrong.size() == 1 ? "band" : "bands",
+                           fmt::join(wrong, ", "), wrong.size() == 1 ? "is" : "are"),
+               DiagnosedStage::frequency);
 }
 
 // Calls near position 0 and, of real positions, near 1, where angles are small; on each axis in another order.
@@ -465,6 +465,10 @@ Identification identify_fourier(CountedSession& session, const Spec& claim, cons
     if (std::string words = words_of_fourier_rows(asked, claim, features); !words.empty())
       blame(std::move(words), DiagnosedStage::table);
   }
+  if (!found.spec && has_own_coordinates(asked, claim, features)) {
+    if (std::string words = words_of_axis_formulas(claim, rows_of(asked, claim)); !words.empty())
+      blame(std::move(words), DiagnosedStage::position);
+  }
   // Else the claim in a laxer class.
   if (!found.spec) {
     const FittedAnswers fitted = fitted_answers(session, claim);
@@ -477,10 +481,10 @@ Identification identify_fourier(CountedSession& session, const Spec& claim, cons
     }
   }
   if (!found.spec) {
-    if (std::string words = words_of_wrong_bands(asked, claim, features); !words.empty()) {
+    if (auto fault = fault_of_wrong_bands(asked, claim, features)) {
       found.spec = claim;
       found.confidence = Confidence::low;
-      found.faults.push_back(vague(std::move(words), DiagnosedStage::frequency));
+      found.faults.push_back(std::move(*fault));
     }
   }
   if (!found.spec) found.table.emplace_back("no unit, order or end of the features was found that the answers have");

@@ -48,6 +48,12 @@ std::vector<OtherFormula> other_formulas(const LogCoordinates& claimed) {
        }},
       {"axes are divided by the extents in reverse order",
        [own, last_axis_first](std::int64_t axis, double offset) { return own(last_axis_first(axis), offset); }},
+      {"codes are rounded to float16",
+       of_size([](double size) { return round_to(Dtype::float16, std::log2(size + 1) / 3); })},
+      {"codes are rounded to bfloat16",
+       of_size([](double size) { return round_to(Dtype::bfloat16, std::log2(size + 1) / 3); })},
+      {"quotients are rounded to float16",
+       of_size([](double size) { return std::log2(round_to(Dtype::float16, size) + 1) / 3; })},
       {"quotients are rounded to bfloat16",
        of_size([](double size) { return std::log2(round_to(Dtype::bfloat16, size) + 1) / 3; })},
   };

@@ -13,6 +13,8 @@
 #include "lib/spec/of.hpp"
 
 #include "properties/identify/biases/identify_lookups.hpp"
+#include "properties/identify/codes/axis_formulas.hpp"
+#include "properties/identify/codes/binary_digits.hpp"
 #include "properties/identify/codes/call_extents.hpp"
 #include "properties/identify/tried_claims.hpp"
 
@@ -59,6 +61,8 @@ std::string words_of_numbers(const AskedAnswers& asked, const Spec& claim) {
       {fmt::format("codes run down, 1 - p / last, where the claim has {}", claimed),
        [](double p, double last) { return 1 - p / last; }},
       {"positions are counted down from the claim's last one", [](double p, double last) { return last - p; }},
+      {"quotients are rounded to float16", [](double p, double last) { return round_to(Dtype::float16, p / last); }},
+      {"quotients are rounded to bfloat16", [](double p, double last) { return round_to(Dtype::bfloat16, p / last); }},
   };
   for (const NumberFormula& formula : list) {
     if (have_formula(asked, claim, formula)) return formula.words;
@@ -66,9 +70,17 @@ std::string words_of_numbers(const AskedAnswers& asked, const Spec& claim) {
   return {};
 }
 
+// Of many more positions, which tell digits apart.
+std::string words_of_asked_digits(AskedAnswers& asked, CountedSession& session, const Spec& claim) {
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < 512; ++i) positions.push_back((i * 40503 + i * i * 7 + 5) % claim.max_position);
+  asked.ask(session, std::move(positions));
+  return words_of_digits(claim, rows_of(asked, claim));
+}
+
 Identification named_code(CountedSession& session, const Spec& claim, const Spec& other, const auto& formulas) {
   Identification found;
-  const AskedAnswers asked(session, claim);
+  AskedAnswers asked(session, claim);
   if (const auto met = first_met(asked, claim, {{other, {}}})) {
     found.spec = met->claim.spec;
     found.of_bound = met->of_bound;
@@ -78,6 +90,10 @@ Identification named_code(CountedSession& session, const Spec& claim, const Spec
   } else if (std::string words = held<Integer>(claim) == nullptr ? std::string() : words_of_numbers(asked, claim);
              !words.empty()) {
     found.faults.emplace_back(std::move(words), DiagnosedStage::other);
+  } else if (std::string of_digits =
+                 held<Binary>(claim) == nullptr ? std::string() : words_of_asked_digits(asked, session, claim);
+             !of_digits.empty()) {
+    found.faults.emplace_back(std::move(of_digits), DiagnosedStage::table);
   } else if (std::string by_call = words_of_call_extents(session, claim); !by_call.empty()) {
     found.faults.emplace_back(std::move(by_call), DiagnosedStage::position);
   } else {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/identify/codes/axis_formulas.hpp"
 #include "properties/identify/codes/channel_formulas.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/claimed_frequencies.hpp"
@@ -61,6 +62,14 @@ class SinusoidalIdentifier {
       : session_(session), claim_(claim), table_(table) {}
 
   Identification run() {
+    find();
+    if (!found_.spec && found_.faults.empty()) tell_coordinates();
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  void find() {
     positions_ = doubling_positions(claim_.max_position);
     answer_ = encode(session_, claim_, positions_);
     if (is_constant()) {
@@ -72,11 +81,15 @@ class SinusoidalIdentifier {
     } else if (found_.faults.empty()) {
       measure();
     }
-    found_.calls = session_.calls();
-    return std::move(found_);
   }
 
- private:
+  // Of calls of many positions, where nothing else was told of channels and frequencies.
+  void tell_coordinates() {
+    std::string words = words_of_axis_formulas(claim_, rows_of(AskedAnswers(session_, claim_), claim_));
+    if (words.empty()) return;
+    found_.faults.emplace_back(std::move(words), DiagnosedStage::position);
+  }
+
   bool is_constant() const {
     for (std::int64_t i = table_.dim; i < answer_.elements(); ++i) {
       if (answer_.at(i) != answer_.at(i % table_.dim)) return false;
@@ -334,6 +347,7 @@ class SinusoidalIdentifier {
     if (const auto words = words_of(best.format); !words.empty())
       found_.arithmetic.emplace_back(std::string(words), DiagnosedStage::frequency);
     narrow_ = dtype_of(best.format);
+    tell_exponents(best);
     for (const SeriesFit& fit : fits) {
       Spec other = claim_;
       other.encoding = fit.table;
@@ -362,6 +376,24 @@ class SinusoidalIdentifier {
     found_.confidence = !known_positions || !fitted.hold || !found_.faults.empty() ? Confidence::low
                         : clear                                                    ? Confidence::high
                                                                                    : Confidence::medium;
+  }
+
+  // What a base or a scale of many digits is called where other exponents of the claim's own explain it.
+  void tell_exponents(const SeriesFit& best) {
+    constexpr int many_digits = 5;
+    const bool is_odd =
+        best.digits >= many_digits && (best.table.base != table_.base || best.table.angle_scale != table_.angle_scale);
+    if (!is_odd) return;
+    std::vector<CodeRow> rows;
+    const std::vector<std::int64_t> places = doubling_positions(claim_.max_position);
+    for (std::size_t row = 0; row < places.size(); ++row) {
+      CodeRow& one = rows.emplace_back();
+      one.place = {places[row]};
+      for (std::int64_t channel = 0; channel < table_.dim; ++channel)
+        one.channels.push_back(answer_.at(static_cast<std::int64_t>(row) * table_.dim + channel));
+    }
+    if (std::string words = words_of_axis_formulas(claim_, rows); !words.empty())
+      found_.convention.emplace_back(std::move(words), DiagnosedStage::frequency);
   }
 
   std::optional<SeriesFit> fit_of(FrequencyFormat format, std::int64_t shift) const {

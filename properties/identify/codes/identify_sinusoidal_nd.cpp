@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/codes/axis_formulas.hpp"
 #include "properties/identify/codes/call_extents.hpp"
+#include "properties/identify/differences.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/frequency_format.hpp"
 #include "properties/identify/rotations/identify_axes.hpp"
@@ -21,19 +23,7 @@
 namespace sextant::identify {
 namespace {
 
-// What a claim of two axes is as one of any number.
-SinusoidalNd as_nd(const Sinusoidal2d& table) {
-  SinusoidalNd nd;
-  nd.dim = table.dim;
-  nd.extents = {table.height, table.width};
-  nd.channels = {table.dim / 2, table.dim / 2};
-  if (table.axis_order == AxisOrder::width_first) nd.axis_order = {1, 0};
-  nd.base = table.base;
-  nd.layout = table.layout;
-  return nd;
-}
-
-// And back, where that says it.
+// A claim of any number of axes as one of two, where that says it.
 std::optional<Sinusoidal2d> as_2d(const SinusoidalNd& nd, Sinusoidal2d table) {
   if (nd.first != First::sin || nd.denominator != Denominator::dim || nd.channel_order != ChannelOrder::blocked ||
       nd.position_offset != 0 || nd.coordinates != Coordinates::index || !nd.scales.empty())
@@ -546,6 +536,8 @@ void take_other_places(CountedSession& session, const Spec& claim, const Sinusoi
     blame(one->words);
   else if (std::string words = other_places(asked, claim); !words.empty())
     blame(std::move(words));
+  else if (std::string by_axis = words_of_axis_formulas(claim, rows_of(asked, claim)); !by_axis.empty())
+    blame(std::move(by_axis));
   else if (std::string by_call = words_of_call_extents(session, claim); !by_call.empty())
     blame(std::move(by_call));
   found.calls = session.calls();
@@ -606,6 +598,12 @@ Identification identify_sinusoidal_2d(CountedSession& session, const Spec& claim
     spec.evaluation = found.spec->evaluation;
     spec.encoding = *named;
     found.spec = spec;
+    return found;
+  }
+  // No claim of two axes says it: what differs is told of the claim of any number of axes that does.
+  if (found.convention.empty()) {
+    for (const DiagnosedDifference& one : differences(general, *found.spec))
+      found.convention.emplace_back(one.words, one.stage);
   }
   return found;
 }

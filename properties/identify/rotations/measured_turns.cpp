@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace sextant::identify {
 
@@ -115,6 +116,32 @@ Rows from_first(const Rows& rows) {
 bool is_turned(const std::vector<PairValues>& row, const Norm& norm) {
   return std::ranges::any_of(
       row, [&](const PairValues& value) { return std::fabs(std::atan2(value.sin, value.cos)) > norm.noise; });
+}
+
+namespace {
+
+double phase_of(const PairValues& value) { return std::atan2(value.sin, value.cos); }
+
+}  // namespace
+
+std::optional<double> place_of_phases(const std::vector<PairValues>& row, const std::vector<double>& frequencies,
+                                      double noise) {
+  std::vector<std::size_t> order(frequencies.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t pair) { return frequencies[pair]; });
+  double place = phase_of(row[order.front()]) / frequencies[order.front()];
+  for (const std::size_t pair : order) {
+    const double apart = std::remainder(phase_of(row[pair]) - frequencies[pair] * place, 2 * std::numbers::pi);
+    // What a frequency's rounding adds to a phase goes with it.
+    if (std::fabs(apart) > 1) return std::nullopt;
+    place += apart / frequencies[pair];
+  }
+  for (const std::size_t pair : order) {
+    const double off = noise + std::fabs(place) * frequencies[pair] * 0x1p-20;
+    if (std::fabs(std::remainder(phase_of(row[pair]) - frequencies[pair] * place, 2 * std::numbers::pi)) > off)
+      return std::nullopt;
+  }
+  return place;
 }
 
 }  // namespace sextant::identify

@@ -46,6 +46,11 @@ Rows from_first(const Rows& rows);
 std::vector<MeasuredTurn> measured_turns(const std::vector<std::int64_t>& positions, const Rows& rows,
                                          const Norm& norm);
 
+/// The position, no whole one perhaps, at which pairs of these frequencies would have a row's phases: the slowest tells
+/// it coarsely, within half a turn, and each faster one more finely. Nothing where there is none.
+std::optional<double> place_of_phases(const std::vector<PairValues>& row, const std::vector<double>& frequencies,
+                                      double noise);
+
 /// Whether a row has a phase that noise does not explain.
 bool is_turned(const std::vector<PairValues>& row, const Norm& norm);
 
