@@ -31,7 +31,7 @@ struct AxisCode {
     std::string words;
     std::vector<Channels> pairs;
   };
-  std::vector<Order> orders = {};               // other orders of the same channels
+  std::vector<Order> orders = {};         // other orders of the same channels
   std::optional<Sinusoidal> series = {};  // whose exponents may be others; nothing of features
 };
 
@@ -99,10 +99,10 @@ std::vector<AxisCode> axis_codes(const Fourier& features) {
       made.plus = (are_centres ? 1 / extent : 0) - 1;
       made.times *= 2 / (are_centres ? extent : extent - 1);
     }
-    AxisCode::Order exchanged{fmt::format("{} come first, where the claim has {} first",
-                                          words_of(features.first == First::sin ? First::cos : First::sin),
-                                          words_of(features.first)),
-                              {}};
+    AxisCode::Order exchanged{
+        fmt::format("{} come first, where the claim has {} first",
+                    words_of(features.first == First::sin ? First::cos : First::sin), words_of(features.first)),
+        {}};
     for (std::int64_t band = 0; band < features.bands; ++band) {
       made.frequencies.push_back(unit * frequency_of_band(features, band));
       made.own.push_back(channels_of(features, axis, band));
@@ -117,8 +117,8 @@ std::vector<AxisCode> axis_codes(const Spec& claim) {
   if (const auto* features = held<Fourier>(claim)) return axis_codes(*features);
   std::vector<AxisCode> list;
   if (const auto* table = held<Sinusoidal>(claim)) {
-    list.push_back(axis_code(*table, angles_per_step(*table),
-                             [&](std::int64_t pair) { return channels_of_pair(*table, pair); }));
+    list.push_back(
+        axis_code(*table, angles_per_step(*table), [&](std::int64_t pair) { return channels_of_pair(*table, pair); }));
     return list;
   }
   const auto* flat = held<Sinusoidal2d>(claim);
@@ -208,7 +208,8 @@ class AxisFormulas {
       for (const Channels& one : at) {
         if (!is_in(row, one.first) || !is_in(row, one.second)) return std::nullopt;
         const double scale = code_.scale;
-        values.push_back({.sin = row.channels[index(one.first)] / scale, .cos = row.channels[index(one.second)] / scale});
+        values.push_back(
+            {.sin = row.channels[index(one.first)] / scale, .cos = row.channels[index(one.second)] / scale});
         if (!(std::fabs(std::hypot(values.back().sin, values.back().cos) - 1) <= 16 * unit_)) return std::nullopt;
       }
       // Beyond half a turn of the slowest pair no place is known, nor where it is that of another axis.
@@ -303,9 +304,9 @@ class AxisFormulas {
          [](double pair, AxisFunction) { return pair / 2; }}};
     const auto add_divided = [&](double by, const std::string& what) {
       if (by > 0 && by != divisor())
-        list.push_back({fmt::format("exponents of pair i are i / {:g}, {}, where the claim has i / {:g}", by, what,
-                                    divisor()),
-                        times(by)});
+        list.push_back(
+            {fmt::format("exponents of pair i are i / {:g}, {}, where the claim has i / {:g}", by, what, divisor()),
+             times(by)});
     };
     add_divided(n / 2, "divided by the number of pairs");
     add_divided(n / 2 - 1, "divided by the number of pairs less 1");
@@ -361,8 +362,7 @@ std::vector<CodeRow> rows_of(const AskedAnswers& asked, const Spec& claim) {
     const std::int64_t step = std::max<std::int64_t>(tokens / most_of_call, 1);
     for (std::int64_t token = 0; token < tokens; token += step) {
       CodeRow& row = list.emplace_back();
-      for (std::int64_t axis = 0; axis < all_axes; ++axis)
-        row.place.push_back(positions[index(axis * tokens + token)]);
+      for (std::int64_t axis = 0; axis < all_axes; ++axis) row.place.push_back(positions[index(axis * tokens + token)]);
       for (std::int64_t channel = 0; channel < width; ++channel)
         row.channels.push_back(answer.at(token * width + channel));
     }

@@ -108,11 +108,12 @@ class Maps {
     const double times = sums[own];
     const double plus = sums.back();
     bool is_of_others = false;
-    for (std::size_t axis = 0; axis + 1 < sums.size(); ++axis) is_of_others = is_of_others || (axis != own && sums[axis] != 0);
+    for (std::size_t axis = 0; axis + 1 < sums.size(); ++axis)
+      is_of_others = is_of_others || (axis != own && sums[axis] != 0);
     if (!is_of_others && times == -1 && !question_.extents.empty() &&
         plus == static_cast<double>(question_.extents[own] - 1))
       return fmt::format("coordinates are counted from the other end: 0 is encoded as {}", number(plus));
-    if (!is_of_others && times == 1) 
+    if (!is_of_others && times == 1)
       return fmt::format("coordinates are {} {} than the claim's", number(std::fabs(plus)), plus < 0 ? "less" : "more");
     if (!is_of_others && plus == 0 && times == -1) return "coordinates have the other sign";
     if (!is_of_others && plus == 0 && times != 0)
@@ -146,7 +147,8 @@ class Maps {
       const auto of = [axis](const Place& place) { return static_cast<double>(place[axis]); };
       const auto apart = std::ranges::count_if(
           seen, [&](const TakenCoordinate& one) { return std::fabs(of(one.place) - own_of(one.place)) >= 1; });
-      if (apart >= 2 && all_are(seen, of)) return CoordinateMap{fmt::format("coordinates are those of axis {}", axis), of};
+      if (apart >= 2 && all_are(seen, of))
+        return CoordinateMap{fmt::format("coordinates are those of axis {}", axis), of};
     }
     return std::nullopt;
   }
@@ -170,9 +172,8 @@ class Maps {
       const double apart = std::round(own_of(one.place) - one.taken);
       if (tried.size() > 8 || !(apart > 1)) continue;
       const auto period = static_cast<std::int64_t>(apart);
-      add(fmt::format("coordinates wrap at {}", number(apart)), [period](std::int64_t c) {
-        return static_cast<double>(((c % period) + period) % period);
-      });
+      add(fmt::format("coordinates wrap at {}", number(apart)),
+          [period](std::int64_t c) { return static_cast<double>(((c % period) + period) % period); });
     }
     for (const TakenCoordinate& one : seen) {
       if (!first || at(one.place) != *first) continue;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -67,6 +69,30 @@ TEST(KeptState, IsNoneOfWhatIsRight) {
     EXPECT_FALSE(kept_state(*mutants::open(name), claim, claim)) << name;
     EXPECT_FALSE(depends_on_order(*mutants::open(name), claim)) << name;
   }
+}
+
+// Buckets that are kept by the numbers of queries and keys and by their first positions.
+TEST(KeptState, IsToldOfABiasByWhatItsKeyLacks) {
+  const Spec claim = parse_spec(R"({"encoding":"relative_bias"})");
+  const FunctionSubject subject("buckets kept", [](const Spec& spec) -> FunctionSubject::Call {
+    const auto kept = std::make_shared<std::map<std::vector<std::int64_t>, Tensors>>();
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [kept, right](std::string_view operation, const Tensors& inputs) {
+      const std::vector<std::int64_t> queries = inputs.at("query_positions").integers();
+      const std::vector<std::int64_t> keys = inputs.at("key_positions").integers();
+      if (queries.empty() || keys.empty()) return right->call(operation, inputs);
+      const auto first =
+          kept->try_emplace({std::ssize(queries), std::ssize(keys), queries.front(), keys.front()}, inputs).first;
+      Tensors asked = inputs;
+      for (const char* name : {"query_positions", "key_positions"})
+        asked.insert_or_assign(name, first->second.at(name));
+      return right->call(operation, asked);
+    };
+  });
+  EXPECT_TRUE(depends_on_order(subject, claim));
+  const auto state = kept_state(subject, claim, claim);
+  ASSERT_TRUE(state);
+  EXPECT_TRUE(state->words.starts_with("what is kept of queries' and keys' positions is looked up by the first"));
 }
 
 // A table that only calls of several tokens make longer.
