@@ -101,6 +101,11 @@ class StepList {
     add_filled(tokens, 1, batch, most_values, fill_of(spec_, std::ssize(list_)));
   }
 
+  // Scores below finite numbers that masks may have.
+  void add_below_masks(std::int64_t tokens, std::int64_t queries, std::int64_t batch) {
+    add_filled(tokens, queries, batch, usual_values, below_masks + std::ssize(list_) % below_masks_count);
+  }
+
   // Of so many keys that few of them say little together.
   void add_long(std::int64_t tokens, std::int64_t queries) {
     if (tokens > longest_of(spec_)) return;
@@ -146,6 +151,10 @@ std::vector<Step> first_steps(const Spec& spec) {
   // A long prompt in chunks.
   for (const std::int64_t end : {64, 128, 192, 200}) list.add(end, end % 64 == 0 ? 64 : end % 64, 2);
   list.add_session(200, 2);
+  // Three, since whole calls with padding take every third step.
+  for (const std::int64_t queries : {1, 3, 5}) {
+    for (const std::int64_t tokens : {9, 12, 16}) list.add_below_masks(tokens, queries, 2);
+  }
   // Tiles of queries, and what is left of the last.
   for (const std::int64_t queries : {2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 100})
     list.add(2 * queries + 7, queries, 2);
@@ -288,8 +297,20 @@ CasesOf<Step> padded_calls() {
   return cases;
 }
 
-AttentionCase step_case_of(const Spec& spec, const Step& asked) {
+namespace {
+
+// The sequence that a step is of, or that is padded. Positions of some have gaps: of those that have none indices say
+// as much, to what sees distances alone.
+AttentionCase sequence_of(const Spec& spec, const Step& asked) {
   AttentionCase whole = attention_case(spec, asked);
+  if (asked.fill % spread_in == runs_fill) space_runs(whole, {spec.min_position, last_position_of(spec)});
+  return whole;
+}
+
+}  // namespace
+
+AttentionCase step_case_of(const Spec& spec, const Step& asked) {
+  AttentionCase whole = sequence_of(spec, asked);
   // Sequences of one batch are seldom of one length.
   if (asked.fill % 2 == 1) part_rows(whole, {spec.min_position, last_position_of(spec)});
   return last_of(whole, asked.queries);
@@ -298,7 +319,7 @@ AttentionCase step_case_of(const Spec& spec, const Step& asked) {
 AttentionCase padded_case_of(const Spec& spec, const Step& asked, double padding) {
   const std::int64_t kept = std::max<std::int64_t>(asked.queries, 1);
   const AttentionCase whole =
-      with_padding(attention_case(spec, asked), static_cast<PaddedSide>(asked.side), kept, asked.fill, padding);
+      with_padding(sequence_of(spec, asked), static_cast<PaddedSide>(asked.side), kept, asked.fill, padding);
   return asked.queries == 0 ? whole : last_of(whole, asked.queries);
 }
 

@@ -180,6 +180,10 @@ class AttentionModel final : public EncodingModel {
     constexpr std::int64_t spread = one_key_wins + spread_in - one_key_wins % spread_in;
     questions.push_back({.position = near, .tokens = 9, .fill = scaled_fill});
     questions.push_back({.position = near, .tokens = 200, .fill = scaled_fill + scaled_in});
+    for (const std::int64_t tokens : {2, 5, 17}) {
+      for (const std::int64_t fill : {below_masks + tokens % below_masks_count, beyond_float16})
+        questions.push_back({.position = near, .tokens = tokens, .batch = 2, .fill = fill});
+    }
     for (const std::int64_t fill : {runs_fill, repeats_fill})
       questions.push_back({.position = near, .tokens = 100, .fill = fill});
     for (const std::int64_t tokens : {2, 7, 17, 33, 64, 129, 300}) {

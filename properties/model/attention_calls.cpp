@@ -22,17 +22,6 @@ void spread_positions(AttentionCase& request, const gen::PositionRange& range) {
   }
 }
 
-// Eight one by one, then a gap, as far as the range has room.
-void space_runs(AttentionCase& request, const gen::PositionRange& range) {
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    const std::int64_t room =
-        range.last - 1 -
-        request.positions[static_cast<std::size_t>(i / request.tokens * request.tokens + request.tokens - 1)];
-    const std::int64_t gap = std::min<std::int64_t>(56, room / (request.tokens / 8 + 1));
-    request.positions[static_cast<std::size_t>(i)] += gap * (i % request.tokens / 8);
-  }
-}
-
 // Every fourth position is that before it; the first, the middle and the last of a row stay.
 void repeat_some(AttentionCase& request) {
   for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
@@ -71,6 +60,16 @@ std::vector<std::int64_t> query_scale_borders(const Attention& encoding, const g
   std::vector<std::int64_t> borders;
   for (const std::int64_t multiple : multiples) borders.push_back(multiple * period - offset);
   return borders;
+}
+
+void space_runs(AttentionCase& request, const gen::PositionRange& range) {
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t room =
+        range.last - 1 -
+        request.positions[static_cast<std::size_t>(i / request.tokens * request.tokens + request.tokens - 1)];
+    const std::int64_t gap = std::min<std::int64_t>(56, room / (request.tokens / 8 + 1));
+    request.positions[static_cast<std::size_t>(i)] += gap * (i % request.tokens / 8);
+  }
 }
 
 void part_rows(AttentionCase& request, const gen::PositionRange& range) {

@@ -28,6 +28,9 @@ inline constexpr std::int64_t scaled_fill = 5;
 /// powers of two of the period, and the last; none where no query is scaled.
 std::vector<std::int64_t> query_scale_borders(const Attention& encoding, const gen::PositionRange& range);
 
+/// Leaves a gap after every eight positions of a row, as far as the range has room.
+void space_runs(AttentionCase& request, const gen::PositionRange& range);
+
 /// Moves the batch rows apart: the last to the range's end, the others between it and the first.
 void part_rows(AttentionCase& request, const gen::PositionRange& range);
 

@@ -107,6 +107,31 @@ void one_key_has_half(AttentionCase& request, double root, std::int64_t fill) {
   }
 }
 
+// What is added to every score by the last channel, which rotations turn least, of each key what `of_key` says of its
+// token before it is scaled; the other channels leave scores about 1 apart.
+template <class OfKey>
+void add_to_scores(AttentionCase& request, double of_query, OfKey of_key) {
+  const std::int64_t channels = request.q.shape[3];
+  for (std::int64_t i = 0; i < request.q.elements(); ++i)
+    request.q.set(i, i % channels == channels - 1 ? of_query : std::ldexp(request.q.at(i), -4));
+  for (std::int64_t row = 0; row < request.k.elements() / channels; ++row)
+    request.k.set(row * channels + channels - 1, of_key(row % request.tokens) / of_query);
+}
+
+// A mask that is a finite number hides no key beside scores below it. Minus infinity hides it still, and so does the
+// least number of any format.
+void score_below_masks(AttentionCase& request, double root) {
+  constexpr double lowest = 24576;
+  const double greatest = request.k.dtype == Dtype::float16 ? std::min(lowest * root, 0x1p15) : lowest * root;
+  add_to_scores(request, 1, [&](std::int64_t) { return -greatest; });
+}
+
+// Twice as far up as float16 reaches, the last key as far as its own numbers let it.
+void score_beyond_float16(AttentionCase& request) {
+  const auto tokens = static_cast<double>(request.tokens);
+  add_to_scores(request, 4, [&](std::int64_t token) { return 0x1p17 * (1 + static_cast<double>(token) / tokens) / 2; });
+}
+
 // Scores on the slope of a softcap c: one key has 2 c, and the others what gives them its weight together, as far as
 // 2 c and -2 c are apart enough for that. There the cap moves scores by more than they are off by. By the last channel,
 // which rotations turn least.
@@ -154,6 +179,10 @@ void shape_scores(AttentionCase& request, const Spec& spec, std::int64_t fill) {
   const bool is_drawn = fill < one_channel_scores && (!is_16_bit(arithmetic.operations) || fill % drawn_in == 0);
   if (is_drawn) return;
   const double root = 1 / arithmetic.scale;
+  if (fill >= below_masks && fill < latest_key_wins) {
+    const bool is_wide = request.q.dtype == Dtype::float16 && !is_16_bit(arithmetic.operations);
+    return fill >= beyond_float16 && is_wide ? score_beyond_float16(request) : score_below_masks(request, root);
+  }
   if (fill < latest_key_wins) {
     constexpr std::int64_t fewest_tokens = 6;
     const std::int64_t kind = fill % one_channel_kinds;
