@@ -210,7 +210,8 @@ TEST(DiagnosedSteps, TurnKeysByTheFirstRowsPositions) {
                  [&](std::int64_t, std::int64_t key, std::int64_t) { return given[static_cast<std::size_t>(key)]; });
   };
   EXPECT_EQ(said(keys, rope),
-            "keys of all batch rows are turned by the first one's positions, and queries by their own");
+            "keys of all batch rows are turned by the first one's positions, and queries by their own, in whole calls "
+            "without padding alone");
 }
 
 TEST(DiagnosedSteps, TurnValues) {
@@ -236,7 +237,7 @@ TEST(DiagnosedSteps, TurnValues) {
     };
   };
   EXPECT_EQ(said(of_heads(2), rope), "values are turned by their positions too");
-  EXPECT_EQ(said(of_heads(1), rope), "values are turned by their positions too, in heads 0, 1 alone");
+  EXPECT_EQ(said(of_heads(1), rope), "values are turned by their positions too, in the heads of key head 0 alone");
 }
 
 TEST(DiagnosedSteps, TakeAnotherLength) {
@@ -292,8 +293,10 @@ TEST(DiagnosedSteps, CountFromTheFirstKey) {
       return own - given[static_cast<std::size_t>(row * asked.keys())];
     });
   };
-  EXPECT_EQ(said(keys, rope),
-            "keys are turned by positions that count from the first key of their row's call, and queries by their own");
+  EXPECT_EQ(
+      said(keys, rope),
+      "keys are turned by positions that count from the first key of their row's call, and queries by their own, in "
+      "calls without padding alone");
   const Change queries = [](Asked& asked) {
     if (!asked.is_step()) return;
     const std::vector<std::int64_t> given = asked.inputs.at("positions").integers();
@@ -376,7 +379,7 @@ TEST(DiagnosedSteps, TakeTheFirstRowsPadding) {
                  [keys](std::int64_t, std::int64_t, std::int64_t own) { return std::min((own + 7) / 8 * 8, keys); });
   };
   EXPECT_EQ(said(blocks, R"({"encoding":"attention","num_heads":4,"head_dim":16,"max_position":4000})"),
-            "padding on the right is seen up to the next multiple of 8 keys");
+            "padding on the right is seen up to the next multiple of 8 keys, in whole calls alone");
   const Change starts = [](Asked& asked) {
     if (asked.inputs.contains("starts"))
       asked.change("starts", [](std::int64_t, std::int64_t, std::int64_t own) { return own >= 2 ? 0 : own; });
@@ -461,7 +464,7 @@ TEST(DiagnosedSteps, SeePaddingInStepsOfOneQuery) {
     if (is_padded_step_of_one(asked)) asked.change("v", unlike);
   };
   EXPECT_EQ(said(other, plain),
-            "values are wrong in steps of one query over rows with padding, and right in longer steps and whole calls");
+            "values are wrong in steps of one query over rows with padding, and right in all others");
   const auto in_up_to_two = [](auto change) {
     return [change](Asked& asked) {
       if (asked.is_step() && asked.queries() <= 2 && (asked.inputs.contains("starts") || asked.inputs.contains("ends")))
@@ -475,8 +478,7 @@ TEST(DiagnosedSteps, SeePaddingInStepsOfOneQuery) {
   EXPECT_EQ(said(none_of_two, plain), "keys of padding are seen, in steps of one query or two alone");
   const Change other_of_two = in_up_to_two([](Asked& asked) { asked.change("v", unlike); });
   EXPECT_EQ(said(other_of_two, plain),
-            "values are wrong in steps of one query or two over rows with padding, and right in longer steps and whole "
-            "calls");
+            "values are wrong in steps of one query or two over rows with padding, and right in all others");
   for (const Change& change : {none, first, other, none_of_two, other_of_two})
     EXPECT_NE(identify(changed(change), parse_spec(plain)).confidence, Confidence::high);
 }
@@ -488,9 +490,69 @@ TEST(DiagnosedSteps, AreOtherOnesOfAFewQueries) {
     };
   };
   EXPECT_EQ(said(up_to(1), plain),
-            "values are wrong in steps of one query, and right in those of several and in whole calls");
-  EXPECT_EQ(said(up_to(2), plain),
-            "values are wrong in steps of one query or two, and right in longer ones and in whole calls");
+            "values are wrong in steps of one query, and right in those of several queries and in whole calls");
+  EXPECT_EQ(
+      said(up_to(2), plain),
+      "values are wrong in steps of one query or two, and right in those of 3 and more queries and in whole calls");
+}
+
+TEST(DiagnosedSteps, AreOfTwoQueries) {
+  const Change free = [](Asked& asked) {
+    if (asked.is_step() && asked.queries() == 2) asked.attention().causal = false;
+  };
+  EXPECT_EQ(said(free, plain),
+            "in a step every query sees all keys: no causal mask is among its tokens, in steps of two queries alone");
+  const Change other = [](Asked& asked) {
+    if (asked.is_step() && asked.queries() == 2) asked.change("v", unlike);
+  };
+  EXPECT_EQ(said(other, plain),
+            "values are wrong in steps of two queries, and right in those of 1, 3, 5 queries and in whole calls");
+}
+
+TEST(DiagnosedSteps, AreRightWhereWholeCallsAreNot) {
+  const Change no_starts = [](Asked& asked) {
+    if (!asked.is_step()) asked.inputs.erase("starts");
+  };
+  EXPECT_EQ(said(no_starts, plain), "keys of padding on the left are seen, in whole calls alone");
+  const Change no_cap = [](Asked& asked) {
+    if (!asked.is_step()) asked.attention().logit_softcap.reset();
+  };
+  EXPECT_EQ(said(no_cap, capped), "no logit_softcap measured, 5 claimed, in whole calls alone");
+}
+
+TEST(DiagnosedSteps, TakeTheirLastTokensValueForZero) {
+  const Change last = [](Asked& asked) {
+    if (!asked.is_step() || asked.queries() != 1) return;
+    Tensor& v = asked.inputs.at("v");
+    const std::int64_t width = v.shape[3];
+    for (std::int64_t i = 0; i < v.elements(); ++i) {
+      const std::int64_t vector = i / width;
+      if (vector % asked.keys() == asked.end(vector / asked.keys() / v.shape[1]) - 1) v.set(i, 0);
+    }
+  };
+  EXPECT_EQ(said(last, plain), "in a step the value of its last token is taken for 0, in steps of one query alone");
+}
+
+TEST(DiagnosedSteps, HaveOtherRowsEnds) {
+  const auto taken = [](const char* name, auto source) {
+    return [=](Asked& asked) {
+      if (!asked.inputs.contains(name) || asked.is_step()) return;
+      const std::vector<std::int64_t> own = asked.inputs.at(name).integers();
+      const std::int64_t rows = asked.rows();
+      asked.change(name, [&](std::int64_t row, std::int64_t, std::int64_t) {
+        return own[static_cast<std::size_t>(source(row, rows))];
+      });
+    };
+  };
+  const auto before = [](std::int64_t row, std::int64_t rows) { return (row + rows - 1) % rows; };
+  const std::string open = R"({"encoding":"attention","num_heads":4,"head_dim":16,"max_position":4000})";
+  EXPECT_EQ(said(taken("ends", before), open),
+            "batch rows have each other's ends before padding on the right: each that of the row before it, the first "
+            "that of the last, in whole calls alone");
+  const auto exchanged = [](std::int64_t row, std::int64_t rows) { return rows > 1 && row < 2 ? 1 - row : row; };
+  EXPECT_EQ(said(taken("starts", exchanged), open),
+            "batch rows have each other's starts behind padding on the left: the first two exchange theirs, in whole "
+            "calls alone");
 }
 
 // What is told of a step of three keys, which no place of the usual steps has.

@@ -136,6 +136,17 @@ std::vector<AttentionPlaceOfHead> AskedCase::wrong() const {
 
 std::optional<double> AskedCase::off_of(const OtherAttention& other,
                                         const std::vector<AttentionPlaceOfHead>& places) const {
+  if (!other.applies) return off_of_all(other, places);
+  std::vector<AttentionPlaceOfHead> own;
+  std::vector<AttentionPlaceOfHead> claimed;
+  for (const AttentionPlaceOfHead& at : places) (other.applies(at) ? own : claimed).push_back(at);
+  const auto off_own = off_of_all(other, own);
+  const auto off_claimed = off_own ? off_of_all({}, claimed) : std::nullopt;
+  return off_claimed ? std::optional(*off_own + *off_claimed) : std::nullopt;
+}
+
+std::optional<double> AskedCase::off_of_all(const OtherAttention& other,
+                                            const std::vector<AttentionPlaceOfHead>& places) const {
   bool all = true;
   double off = 0;
   std::size_t judged = 0;

@@ -54,6 +54,8 @@ class AskedCase {
   std::optional<double> often_greatest() const;
 
  private:
+  /// The same of one that applies everywhere.
+  std::optional<double> off_of_all(const OtherAttention& other, const std::vector<AttentionPlaceOfHead>& places) const;
   /// Whether a query that sees no key by another attention has what the claim has there, which it could not know.
   bool has_claimed_where_none_is_seen(const OtherAttention& other,
                                       const std::vector<AttentionPlaceOfHead>& places) const;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,12 @@
 #include "properties/identify/attention/attention_positions.hpp"
 #include "properties/identify/attention/attention_probe.hpp"
 #include "properties/identify/attention/fitted_scores.hpp"
+#include "properties/identify/attention/limited_scores.hpp"
+#include "properties/identify/attention/measured_padding.hpp"
 #include "properties/identify/attention/other_attention.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
 #include "properties/identify/attention/overflowing_scores.hpp"
+#include "properties/identify/attention/parted_attention.hpp"
 #include "properties/identify/attention/taken_rows.hpp"
 #include "properties/identify/differences.hpp"
 #include "properties/model/model.hpp"
@@ -99,9 +103,11 @@ std::optional<Fault> scales_by_index(Session& session, const Spec& claim) {
   if (!request) return std::nullopt;
   try {
     const AskedCase asked(session, claim, std::move(*request), most_heads_of_long);
-    const std::vector<OtherAttention> others{scaled_by_index(*scale), scaled_by_keys(*scale)};
+    OtherAttention unscaled{.words = ""};
+    unscaled.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale.reset(); };
+    const std::vector<OtherAttention> others{unscaled, scaled_by_index(*scale), scaled_by_keys(*scale)};
     const OtherAttention* other = asked.wrong().empty() ? nullptr : explaining(asked, others, asked.places());
-    if (other == nullptr) return std::nullopt;
+    if (other == nullptr || other->words.empty()) return std::nullopt;
     return Fault(other->words, DiagnosedStage::position);
   } catch (const SubjectFailure&) {
     // It has no steps.
@@ -131,6 +137,21 @@ void add_seen_scale(Session& session, const Spec& claim, std::vector<OtherAttent
   others.push_back(std::move(other));
 }
 
+// What the answers, or those of calls made for it, show of limits and of padding.
+void add_measured(Session& session, const AskedCase& asked, const Spec& claim, AskedAs call,
+                  std::vector<OtherAttention>& others) {
+  const auto add = [&](std::vector<OtherAttention> list) {
+    for (OtherAttention& one : list) others.push_back(std::move(one));
+  };
+  if (kind_of(call).padding == HasPadding::yes) add(measured_padding(asked));
+  const bool may_be_limited = call == AskedAs::usual || call == AskedAs::lengthy || call == AskedAs::sharp ||
+                              call == AskedAs::large || call == AskedAs::low;
+  if (may_be_limited) add(limited_scores(session, claim));
+  // Of whole calls of usual scores rows that come back as zeros are told by themselves.
+  if (call != AskedAs::usual && call != AskedAs::lengthy && call != AskedAs::rows)
+    others.push_back({.words = "results come back as zeros", .result = [](double) { return 0.0; }});
+}
+
 // Where no step reaches the first index that would be scaled, scales by index show as none.
 void keep_to_asked_lengths(const Spec& claim, AttentionAnswers& told) {
   const QueryScale& scale = *held<Attention>(claim)->query_scale;
@@ -153,15 +174,38 @@ TakenRows confirmed_rows(Session& session, const AskedCase& asked, const std::ve
   return rows;
 }
 
-// Of two batch rows one says little of which others are like it.
+// Of two batch rows one says little of which others are like it, and of heads one may be right by chance: all that are
+// wrong for some vectors are.
 PartedPlaces confirmed_parts(Session& session, const AskedCase& asked, const std::vector<AttentionPlaceOfHead>& wrong,
                              const Spec& claim) {
-  PartedPlaces parts = parted_places(asked.places(), wrong);
+  const AttentionCase& request = asked.request();
+  const std::int64_t heads = asked.places().back().head + 1;
+  std::vector<AttentionPlaceOfHead> all_wrong = wrong;
+  for (const std::uint64_t drawing : {8, 9}) {
+    const AskedCase again(session, claim, ordinary_case(claim, request.tokens, request.batch, drawing), heads);
+    const std::vector<AttentionPlaceOfHead> more = again.wrong();
+    all_wrong.insert(all_wrong.end(), more.begin(), more.end());
+  }
+  const auto key = [](const AttentionPlaceOfHead& at) { return std::tuple(at.batch, at.head, at.token); };
+  std::ranges::sort(all_wrong, {}, key);
+  const auto same = std::ranges::unique(all_wrong, {}, key);
+  all_wrong.erase(same.begin(), same.end());
+  PartedPlaces parts = parted_places(asked.places(), all_wrong);
   if (!parts.words.starts_with("batch row")) return parts;
-  const std::int64_t rows = asked.request().batch == more_rows ? more_rows + 1 : more_rows - 1;
-  const AskedCase more(session, claim, ordinary_case(claim, asked.request().tokens, rows, 8),
-                       asked.places().back().head + 1);
+  const std::int64_t rows = request.batch == more_rows ? more_rows + 1 : more_rows - 1;
+  const AskedCase more(session, claim, ordinary_case(claim, request.tokens, rows, 8), heads);
   return parted_places(more.places(), more.wrong());
+}
+
+// What explains an answer in some heads, or batch rows, as other vectors confirm.
+std::optional<OtherAttention> confirmed_in_part(Session& session, const AskedCase& asked,
+                                                const std::vector<AttentionPlaceOfHead>& wrong, const Spec& claim,
+                                                AskedAs call, const std::vector<OtherAttention>& others) {
+  const auto parts = parts_of(asked, wrong, *held<Attention>(claim));
+  for (OtherAttention& one : explaining_in_part(asked, others, parts)) {
+    if (Conditions(session, claim, one).is_confirmed(call)) return std::move(one);
+  }
+  return std::nullopt;
 }
 
 // `usual` is the usual call, of another one; null where there is none.
@@ -193,6 +237,7 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
       others.push_back(std::move(fitted));
   }
   if (call == AskedAs::scaled || call == AskedAs::scaled_step) add_seen_scale(session, claim, others);
+  add_measured(session, asked, claim, call, others);
   const OtherAttention* other = explaining(asked, others, asked.places());
   // What another call refutes is told of short ones where nothing else explains both.
   std::optional<OtherAttention> of_short_calls;
@@ -210,8 +255,11 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
       return of_longer;
     other = &*of_short_calls;
   }
+  std::optional<OtherAttention> in_part;
+  if (other == nullptr) in_part = confirmed_in_part(session, asked, wrong, claim, call, others);
+  if (in_part) other = &*in_part;
   if (other != nullptr) {
-    const std::string condition = Conditions(session, claim, *other).of(call, asked.request(), usual);
+    const std::string condition = other->where + Conditions(session, claim, *other).of(call, asked.request(), usual);
     told.fault.emplace(condition.empty() ? other->words : words_of_change(claim, asked.request(), *other) + condition,
                        other->stage);
     if (other->says == OtherAttention::Says::claim && condition.empty()) {
@@ -230,11 +278,7 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     return told;
   }
   if (const PartedPlaces place = confirmed_parts(session, asked, wrong, claim); !place.words.empty()) {
-    if (other = explaining(asked, others, wrong); other != nullptr)
-      told.fault.emplace(fmt::format("{}, in {}", words_of_change(claim, asked.request(), *other), place.words),
-                         other->stage);
-    else
-      told.of_heads = fmt::format("{} {} wrong", place.words, place.count == 1 ? "is" : "are");
+    told.of_heads = fmt::format("{} {} wrong", place.words, place.count == 1 ? "is" : "are");
   } else if (call == AskedAs::lengthy) {
     if (const auto token = first_wrong_token(asked.places(), wrong))
       told.of_tokens = fmt::format("queries from token {} of a call on are wrong, those before are right", *token);

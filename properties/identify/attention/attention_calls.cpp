@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
+#include "properties/model/attention_budget.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
@@ -103,6 +105,18 @@ void keep_few_channels(AttentionCase& request) {
   multiply(request.q, std::exp2(std::ceil(std::log2(static_cast<double>(width) / (2 * kept)) / 2) + 1));
 }
 
+// By the last channel, which rotations turn least, products rise from key to key up to twice float16's range and more.
+void set_wide_products(AttentionCase& request) {
+  constexpr double of_query = 4;
+  constexpr double of_first_key = 0x1p14;
+  const std::int64_t width = request.q.shape[3];
+  for (std::int64_t i = width - 1; i < request.q.elements(); i += width) request.q.set(i, of_query);
+  for (std::int64_t i = width - 1; i < request.k.elements(); i += width) {
+    const auto token = static_cast<double>(i / width % request.tokens);
+    request.k.set(i, of_first_key * (1 + token / static_cast<double>(request.tokens)));
+  }
+}
+
 // All scores of a query are about one number, where nothing turns: from a little below 0 to -120, falling from query to
 // query, so that a limit is told from others.
 void set_low_scores(AttentionCase& request, double scale) {
@@ -121,6 +135,22 @@ void set_low_scores(AttentionCase& request, double scale) {
   }
 }
 
+// Above and below 0 by turns, no two alike where there are at most 256, some beyond a query's scores and none near 0:
+// multiples of 1/64 up to 3, which every dtype holds, in an order that is drawn.
+void set_sinks(Tensor& sinks, Numbers& numbers) {
+  constexpr double greatest = 3;
+  constexpr double unit = 64;
+  const std::int64_t count = sinks.elements();
+  std::vector<std::pair<double, std::int64_t>> order;
+  for (std::int64_t head = 0; head < count; ++head) order.emplace_back(numbers.next(), head);
+  std::ranges::sort(order);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double size = greatest * static_cast<double>(i + 1) / static_cast<double>(count);
+    const std::int64_t head = order[index(i)].second;
+    sinks.set(head, (head % 2 == 0 ? 1 : -1) * std::ceil(size * unit) / unit);
+  }
+}
+
 // Of each row of a padded call the tokens that are no padding: the first row begins and ends neither first nor last,
 // nor does the last row, ends lie between multiples of small powers of two, and no row ends where all keys do.
 struct Sequence {
@@ -130,9 +160,10 @@ struct Sequence {
 constexpr std::array<Sequence, more_rows> sequences_of_rows{{{2, 9}, {0, 11}, {3, 7}, {0, 3}, {1, 8}}};
 
 AttentionCase padded_rows_of(AttentionCase request) {
-  for (const Sequence& row : sequences_of_rows) {
-    request.starts.push_back(row.first);
-    request.ends.push_back(row.end);
+  for (std::int64_t row = 0; row < request.batch; ++row) {
+    const Sequence& sequence = sequences_of_rows[index(row) % sequences_of_rows.size()];
+    request.starts.push_back(sequence.first);
+    request.ends.push_back(sequence.end);
   }
   for (Tensor* tensor : {&request.k, &request.v}) {
     const std::int64_t width = tensor->shape[3];
@@ -167,9 +198,7 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
     const double times = tensor == &request.v ? 1 : size;
     for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, times * numbers.next());
   }
-  // Above and below 0, and some beyond a query's scores.
-  for (std::int64_t i = 0; request.sinks && i < request.sinks->elements(); ++i)
-    request.sinks->set(i, 3 * (i % 2 == 0 ? 1 : -1) * std::fabs(numbers.next()));
+  if (request.sinks) set_sinks(*request.sinks, numbers);
   const std::int64_t width = range.last - range.first;
   for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
     const std::int64_t token = i % tokens;
@@ -205,7 +234,10 @@ std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale
   return last_of(request, queries);
 }
 
-std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint64_t drawing) {
+namespace {
+
+// The whole call that one of such a kind is made of, before it is padded, or its last queries alone are asked.
+std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint64_t drawing) {
   const auto& encoding = *held<Attention>(claim);
   const auto model = model_of(claim);
   const std::int64_t room = model->most_tokens_from(model->range().first);
@@ -234,19 +266,20 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     if (room <= 2) return std::nullopt;
     tokens = call == AskedAs::pair ? 2 : 1;
   }
-  const bool has_room_for_rows = tokens >= short_call;
-  const bool has_padded_rows = call == AskedAs::padded_rows || call == AskedAs::padded_rows_step ||
-                               (call == AskedAs::padded_short_step && has_room_for_rows);
-  if (has_padded_rows && !has_room_for_rows) return std::nullopt;
+  const bool has_rows =
+      call == AskedAs::rows || call == AskedAs::padded_rows || call == AskedAs::padded_rows_step ||
+      ((call == AskedAs::padded_short_step || call == AskedAs::padded_pair_step) && tokens >= short_call);
+  if ((call == AskedAs::padded_rows || call == AskedAs::padded_rows_step) && tokens < short_call) return std::nullopt;
   if (call == AskedAs::fine && is_16_bit(claim.dtype)) return std::nullopt;
+  const bool is_wide = claim.dtype == Dtype::float16 && !is_16_bit(AttentionArithmetic(claim).operations);
+  if (call == AskedAs::wide && !is_wide) return std::nullopt;
   const bool is_one_row = is_lengthy || call == AskedAs::long_step;
   AttentionCase request = ordinary_case(claim, tokens,
-                                        is_one_row              ? 1
-                                        : is_far                ? 3
-                                        : call == AskedAs::rows ? more_rows
-                                                                : usual_rows,
+                                        is_one_row ? 1
+                                        : is_far   ? 3
+                                        : has_rows ? more_rows
+                                                   : usual_rows,
                                         drawing);
-  if (has_padded_rows) request = padded_rows_of(ordinary_case(claim, tokens, std::ssize(sequences_of_rows), drawing));
   if (is_far) reach_lengths(request, claim, call);
   if (is_scaled) reach_scales(request, *scale, model->range().last);
   switch (call) {
@@ -257,28 +290,58 @@ std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint6
     case AskedAs::great: multiply(request.v, great_values); break;
     case AskedAs::blank: blank_every_other(request.q); break;
     case AskedAs::fine: make_fine(request); break;
-    case AskedAs::padded: return padded_on_both_sides(request);
-    case AskedAs::padded_step: return last_of(padded_on_both_sides(request), 3);
+    case AskedAs::wide: set_wide_products(request); break;
+    default: break;
+  }
+  return request;
+}
+
+AttentionCase padded_of(const AttentionCase& whole) {
+  return whole.batch == more_rows && whole.tokens == short_call ? padded_rows_of(whole) : padded_on_both_sides(whole);
+}
+
+}  // namespace
+
+KindOfCall kind_of(AskedAs call) {
+  using enum HasPadding;
+  switch (call) {
+    case AskedAs::padded:
+    case AskedAs::padded_rows: return {0, yes};
     case AskedAs::step:
     case AskedAs::long_step:
     case AskedAs::lengthy_step:
-    case AskedAs::padded_rows_step:
-    case AskedAs::far_step: return last_of(request, 3);
-    case AskedAs::short_step: return last_of(request, 1);
-    case AskedAs::padded_short_step: return last_of(has_padded_rows ? request : padded_on_both_sides(request), 1);
-    case AskedAs::scaled_step: return last_of(request, 6);
-    case AskedAs::usual:
-    case AskedAs::lengthy:
-    case AskedAs::single:
-    case AskedAs::pair:
-    case AskedAs::rows:
-    case AskedAs::padded_rows:
-    case AskedAs::far:
-    case AskedAs::near_and_far:
-    case AskedAs::far_and_near:
-    case AskedAs::scaled: break;
+    case AskedAs::far_step: return {3, no};
+    case AskedAs::padded_step:
+    case AskedAs::padded_rows_step: return {3, yes};
+    case AskedAs::short_step: return {1, no};
+    case AskedAs::pair_step: return {2, no};
+    case AskedAs::padded_short_step: return {1, yes};
+    case AskedAs::padded_pair_step: return {2, yes};
+    case AskedAs::scaled_step: return {6, no};
+    default: return {};
   }
-  return request;
+}
+
+std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint64_t drawing) {
+  return case_of_kind(claim, call, kind_of(call), drawing);
+}
+
+std::optional<AttentionCase> case_of_kind(const Spec& claim, AskedAs call, const KindOfCall& kind,
+                                          std::uint64_t drawing) {
+  std::optional<AttentionCase> request = whole_of(claim, call, drawing);
+  if (!request) return std::nullopt;
+  if (kind.padding == HasPadding::yes) request = padded_of(*request);
+  if (kind.queries == 0) return request;
+  for (std::int64_t row = 0; row < request->batch; ++row) {
+    if (request->sequence(row).count() < kind.queries) return std::nullopt;
+  }
+  return last_of(*request, kind.queries);
+}
+
+std::optional<AttentionCase> padded_call_of(const Spec& claim, std::int64_t rows, std::uint64_t drawing) {
+  const auto model = model_of(claim);
+  if (short_call > model->most_tokens_from(model->range().first)) return std::nullopt;
+  return padded_rows_of(ordinary_case(claim, short_call, rows, drawing));
 }
 
 std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::int64_t count) {

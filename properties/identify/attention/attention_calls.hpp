@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "lib/spec/spec.hpp"
+#include "properties/identify/attention/kinds_of_calls.hpp"
 #include "properties/model/attention_case.hpp"
 
 namespace sextant::identify {
@@ -28,6 +29,7 @@ enum class AskedAs {
   sharp,
   low,
   large,
+  wide,  // products of queries and keys are beyond float16's range
   great,
   blank,
   rows,  // of more batch rows than usual calls have
@@ -35,11 +37,13 @@ enum class AskedAs {
   padded_rows,  // of several rows, the first of which is neither the longest nor the shortest
   step,
   short_step,    // of one query
+  pair_step,     // of two
   long_step,     // of more keys than a window has
   lengthy_step,  // of many keys
   padded_step,
   padded_rows_step,
   padded_short_step,  // of one query, over rows with padding
+  padded_pair_step,   // of two
   far,
   near_and_far,
   far_and_near,
@@ -59,17 +63,20 @@ inline constexpr AskedAs all_calls[] = {AskedAs::usual,
                                         AskedAs::large,
                                         AskedAs::low,
                                         AskedAs::great,
+                                        AskedAs::wide,
                                         AskedAs::blank,
                                         AskedAs::rows,
                                         AskedAs::padded,
                                         AskedAs::padded_rows,
                                         AskedAs::step,
                                         AskedAs::short_step,
+                                        AskedAs::pair_step,
                                         AskedAs::long_step,
                                         AskedAs::lengthy_step,
                                         AskedAs::padded_step,
                                         AskedAs::padded_rows_step,
                                         AskedAs::padded_short_step,
+                                        AskedAs::padded_pair_step,
                                         AskedAs::far,
                                         AskedAs::near_and_far,
                                         AskedAs::far_and_near,
@@ -84,8 +91,18 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
 /// What is asked of each kind; nothing where the claim has none.
 std::optional<AttentionCase> case_of(const Spec& claim, AskedAs call, std::uint64_t drawing = 7);
 
+/// How many queries it has, and whether it has padding.
+KindOfCall kind_of(AskedAs call);
+
+/// The same call with so many queries, with padding or without; nothing where a row has too few tokens for it.
+std::optional<AttentionCase> case_of_kind(const Spec& claim, AskedAs call, const KindOfCall& kind,
+                                          std::uint64_t drawing = 7);
+
 /// How many heads of such a call are judged.
 std::int64_t heads_of(AskedAs call);
+
+/// A whole call of so many rows with padding of their own, as AskedAs::padded_rows has them.
+std::optional<AttentionCase> padded_call_of(const Spec& claim, std::int64_t rows, std::uint64_t drawing);
 
 /// Padding on one side of the first of two rows, of so many tokens.
 std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::int64_t count);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/attention/score_spreads.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {
@@ -24,20 +25,24 @@ bool Conditions::is_usual(const AskedCase* usual) const {
   return usual == nullptr || usual->off_of(other_, usual->places()).has_value();
 }
 
-// Some are of the numbers of tokens, queries or rows that a call has.
-OtherAttention Conditions::made_for(const AttentionCase& request) const {
-  if (other_.words.empty()) return other_;
-  const std::vector<OtherAttention> list = other_attention(claim_, request);
-  const auto same = std::ranges::find_if(
-      list, [&](const OtherAttention& one) { return one.words == other_.words && one.weights == other_.weights; });
-  return same == list.end() ? other_ : *same;
+// Some are of the numbers of tokens, queries or rows that a call has. Nothing where such a call has no use for it.
+std::optional<OtherAttention> Conditions::made_for(const AttentionCase& request) const {
+  if (other_.words.empty() || other_.from == OtherAttention::From::answers) return other_;
+  for (OtherAttention& one : other_attention(claim_, request)) {
+    if (one.words != other_.words || one.weights != other_.weights) continue;
+    one.applies = other_.applies;
+    return std::move(one);
+  }
+  return std::nullopt;
 }
 
-Conditions::Shows Conditions::shown(std::optional<AttentionCase> request, std::int64_t heads) const {
+Shows Conditions::shown(std::optional<AttentionCase> request, std::int64_t heads) const {
   if (!request) return Shows::either;
+  const auto other = made_for(*request);
+  if (!other) return Shows::either;
   try {
     const AskedCase asked(session_, claim_, std::move(*request), heads);
-    const bool is_it = asked.off_of(made_for(asked.request()), asked.places()).has_value();
+    const bool is_it = asked.off_of(*other, asked.places()).has_value();
     const bool is_claim = asked.wrong().empty();
     return is_it && is_claim ? Shows::either : is_it ? Shows::it : is_claim ? Shows::claim : Shows::neither;
   } catch (const SubjectFailure&) {
@@ -45,13 +50,13 @@ Conditions::Shows Conditions::shown(std::optional<AttentionCase> request, std::i
   }
 }
 
-Conditions::Shows Conditions::shown_by(std::int64_t tokens, std::int64_t rows) const {
+Shows Conditions::shown_by(std::int64_t tokens, std::int64_t rows) const {
   const auto model = model_of(claim_);
   if (tokens > model->most_tokens_from(model->range().first)) return Shows::either;
   return shown(ordinary_case(claim_, tokens, rows, other_drawing));
 }
 
-Conditions::Shows Conditions::shown_by_step(std::int64_t keys, std::int64_t queries, std::int64_t heads) const {
+Shows Conditions::shown_by_step(std::int64_t keys, std::int64_t queries, std::int64_t heads) const {
   const auto model = model_of(claim_);
   if (keys > model->most_tokens_from(model->range().first)) return Shows::either;
   return shown(last_of(ordinary_case(claim_, keys, heads == all_heads ? 2 : 1, other_drawing), queries), heads);
@@ -68,12 +73,28 @@ bool Conditions::is_refuted(AskedAs call) const {
     case AskedAs::padded_step: return shown(case_of(claim_, AskedAs::padded_rows_step)) == Shows::neither;
     case AskedAs::step:
     case AskedAs::short_step:
+    case AskedAs::pair_step:
       return std::ranges::any_of(several, [&](std::int64_t rows) {
-        return shown(last_of(ordinary_case(claim_, short_call, rows, other_drawing), call == AskedAs::step ? 3 : 1)) ==
+        return shown(last_of(ordinary_case(claim_, short_call, rows, other_drawing), kind_of(call).queries)) ==
                Shows::neither;
       });
     default: return false;
   }
+}
+
+bool Conditions::is_confirmed(AskedAs call) const {
+  if (shown(case_of(claim_, call, other_drawing), heads_of(call)) != Shows::it) return false;
+  const bool is_of_rows = other_.where.find(" row") != std::string::npos;
+  if (!is_of_rows) return true;
+  const bool is_padded = kind_of(call).padding == HasPadding::yes;
+  for (const std::int64_t rows : {3, 4, 5}) {
+    const auto request = is_padded ? padded_call_of(claim_, rows, other_drawing)
+                                   : std::optional(ordinary_case(claim_, short_call, rows, other_drawing));
+    const std::int64_t queries = std::min<std::int64_t>(kind_of(call).queries, 3);
+    const Shows one = request && queries > 0 ? shown(last_of(*request, queries)) : shown(request);
+    if (one == Shows::neither || one == Shows::claim) return false;
+  }
+  return true;
 }
 
 bool Conditions::is_refuted_by_other_calls() const {
@@ -84,32 +105,72 @@ bool Conditions::is_refuted_by_other_calls() const {
 }
 
 std::string Conditions::of(AskedAs call, const AttentionCase& request, const AskedCase* usual) const {
+  const std::string kinds = of_kinds(call);
+  const auto with_kinds = [&](const std::string& words) { return words + kinds; };
   switch (call) {
-    case AskedAs::usual: return of_whole(request);
+    case AskedAs::usual: return with_kinds(of_whole(request));
     case AskedAs::lengthy:
-      return is_usual(usual)
-                 ? ""
-                 : fmt::format(", in calls of {} tokens and not in those of {}", request.tokens, short_call);
+      return with_kinds(
+          is_usual(usual) ? ""
+                          : fmt::format(", in calls of {} tokens and not in those of {}", request.tokens, short_call));
     case AskedAs::single:
     case AskedAs::pair: return is_usual(usual) ? "" : of_few_tokens(request.tokens);
     case AskedAs::sharp:
     case AskedAs::low:
-    case AskedAs::large: return is_usual(usual) ? "" : ", where scores are large";
-    case AskedAs::rows: return is_usual(usual) ? "" : of_more_rows();
-    case AskedAs::great: return is_usual(usual) ? "" : ", where values of keys are large";
-    case AskedAs::padded: return of_padding(request) + (names("padd") ? "" : ", in calls with padding alone");
-    case AskedAs::padded_rows: return names("padd") ? "" : ", in calls with padding alone";
-    case AskedAs::step:
+    case AskedAs::large: return with_kinds(is_usual(usual) ? "" : ", where scores are large");
+    case AskedAs::rows: return with_kinds(is_usual(usual) ? "" : of_more_rows());
+    case AskedAs::wide: return with_kinds("");
+    case AskedAs::great: return with_kinds(is_usual(usual) ? "" : ", where values of keys are large");
+    case AskedAs::padded: return with_kinds(of_padding(request));
+    case AskedAs::padded_rows: return with_kinds(of_padded_rows());
     case AskedAs::long_step:
-    case AskedAs::scaled_step:
-    case AskedAs::far_step: return of_steps(call);
-    case AskedAs::lengthy_step: return of_long_steps();
-    case AskedAs::short_step: return ", in steps of one query alone";
-    case AskedAs::padded_step:
-    // Whole calls with padding were right.
-    case AskedAs::padded_rows_step: return names("step") || names("cache") ? "" : ", in steps alone";
-    case AskedAs::padded_short_step: return of_padded_short_steps(request);
-    default: return "";
+      return names("step") || names("cache") ? "" : ", in steps over more keys than the window has";
+    case AskedAs::lengthy_step: return of_long_steps(kinds);
+    default: return kinds;
+  }
+}
+
+// Whole calls and steps, with padding and without. Of those that a difference has no use for, being of the others of
+// its kind alone, those are as claimed which are right.
+std::string Conditions::of_kinds(AskedAs call) const {
+  const KindOfCall own = kind_of(call);
+  const bool is_of_whole = own.queries == 0 && !is_usable_in_steps(call);
+  std::vector<ShownKind> all;
+  bool is_shown = false;
+  for (const KindOfCall& kind : kinds_of_calls()) {
+    auto request = case_of_kind(claim_, call, kind, other_drawing);
+    if (!request) continue;
+    Shows shows = Shows::either;
+    const bool is_of_others = (is_of_whole || kind.queries == own.queries) &&
+                              (own.padding == HasPadding::no || kind.padding == HasPadding::yes);
+    if (made_for(*request)) {
+      shows = shown(std::move(request), heads_of(call));
+    } else {
+      // Those that are wrong may be so for the same reason.
+      if (!is_as_claimed(std::move(*request), heads_of(call))) continue;
+      if (is_of_others) shows = Shows::claim;
+    }
+    // What was read from answers to calls of one kind is of their extents.
+    if (shows == Shows::neither && other_.from == OtherAttention::From::answers) shows = Shows::either;
+    all.push_back({kind, shows});
+    is_shown = is_shown || (shows == Shows::it && std::min(own.queries, asked_queries.back()) == kind.queries &&
+                            own.padding == kind.padding);
+  }
+  return is_shown ? ToldKinds(all).condition() : "";
+}
+
+bool Conditions::is_usable_in_steps(AskedAs call) const {
+  return std::ranges::any_of(asked_queries, [&](std::int64_t queries) {
+    const auto request = queries == 0 ? std::nullopt : case_of_kind(claim_, call, {queries, kind_of(call).padding});
+    return request && made_for(*request);
+  });
+}
+
+bool Conditions::is_as_claimed(AttentionCase request, std::int64_t heads) const {
+  try {
+    return AskedCase(session_, claim_, std::move(request), heads).wrong().empty();
+  } catch (const SubjectFailure&) {
+    return false;
   }
 }
 
@@ -197,39 +258,27 @@ std::string Conditions::of_padding(const AttentionCase& request) const {
   return words;
 }
 
-std::string Conditions::of_steps(AskedAs call) const {
-  const std::string usual = names("step") || names("cache") ? "" : ", in steps alone";
-  if (call == AskedAs::long_step) return usual.empty() ? "" : ", in steps over more keys than the window has";
-  if (call == AskedAs::far_step) return usual;
-  auto request = case_of(claim_, call == AskedAs::step ? AskedAs::usual : AskedAs::scaled, other_drawing);
-  if (!request) return usual;
-  const Shows of_one = shown(last_of(*request, 1));
-  const Shows of_two = shown(last_of(*request, 2));
-  if (of_two == Shows::claim && of_one != Shows::it) {
-    const bool are_more_so = shown(last_of(*request, 4)) == Shows::it && shown(last_of(*request, 5)) == Shows::it;
-    return are_more_so ? ", in steps of 3 and more queries" : ", in steps of 3 queries";
-  }
-  return of_one == Shows::it || of_one == Shows::either ? usual : ", in steps of several queries alone";
-}
-
-// Steps of three queries over rows with padding were right.
-std::string Conditions::of_padded_short_steps(const AttentionCase& request) const {
-  const auto whole = case_of(claim_, request.batch == usual_rows ? AskedAs::padded : AskedAs::padded_rows);
-  const std::string_view queries = whole && shown(last_of(*whole, 2)) == Shows::it ? "one query or two" : "one query";
-  const bool is_of_padding = names("padd") || names("row");
-  return fmt::format(", in steps of {}{} alone", queries, is_of_padding ? "" : " over rows with padding");
+// Two rows with padding were right.
+std::string Conditions::of_padded_rows() const {
+  const auto shows = [&](std::int64_t rows) { return shown(padded_call_of(claim_, rows, other_drawing)); };
+  std::int64_t claimed = more_rows - 1;
+  while (claimed > 1 && shows(claimed) != Shows::claim) --claimed;
+  const bool are_fewer_so = claimed > usual_rows && shows(usual_rows) == Shows::it;
+  if (claimed == 1 || are_fewer_so || shows(more_rows) != Shows::it) return "";
+  return fmt::format(", in batches of {} and more rows", claimed + 1);
 }
 
 // Over how many keys, between a short step that is as claimed and a long one that is not.
-std::string Conditions::of_long_steps() const {
+std::string Conditions::of_long_steps(const std::string& kinds) const {
   constexpr std::int64_t queries = 3;
+  if (shown_by_step(short_call, queries, most_heads_of_long) != Shows::claim) return kinds;
   std::int64_t right = short_call;
   std::int64_t wrong = long_call;
   while (wrong - right > 1) {
     const std::int64_t middle = right + (wrong - right) / 2;
     (shown_by_step(middle, queries, most_heads_of_long) == Shows::it ? wrong : right) = middle;
   }
-  return fmt::format(", in steps over more than {} keys", right);
+  return fmt::format(", in steps over more than {} keys{}", right, kinds == ", in steps alone" ? "" : kinds);
 }
 
 namespace {
@@ -259,10 +308,26 @@ bool is_wrong_in(Session& session, const Spec& claim, AttentionCase request) {
   return !AskedCase(session, claim, std::move(request), most_heads_of_long).wrong().empty();
 }
 
-// Steps of one query are wrong, and those of three are right.
-std::int64_t most_queries_of_short_steps(Session& session, const Spec& claim, AskedAs whole) {
-  const auto request = case_of(claim, whole, other_drawing);
-  return request && request->tokens > 2 && is_wrong_in(session, claim, last_of(*request, 2)) ? 2 : 1;
+// Which kinds of a call are wrong, in whatever way. Some of them are wrong and others right.
+PlaceOfCalls place_of_kinds(Session& session, const Spec& claim, AskedAs call) {
+  std::vector<ShownKind> all;
+  for (const KindOfCall& kind : kinds_of_calls()) {
+    auto request = case_of_kind(claim, call, kind, other_drawing);
+    if (!request) continue;
+    Shows shows = Shows::either;
+    try {
+      const AskedCase asked(session, claim, std::move(*request), heads_of(call));
+      shows = asked.wrong().empty() ? Shows::claim : Shows::it;
+    } catch (const SubjectFailure&) {
+      // It takes no such calls.
+    }
+    all.push_back({kind, shows});
+  }
+  const ToldKinds told(all);
+  if (!told.is_found() || told.are_all()) return {};
+  return {fmt::format("values are wrong {}", told.wrong_and_right()), [told](const AttentionCase& one) {
+            return !told.holds(one.is_step() ? one.queries() : 0, is_padded(one) ? HasPadding::yes : HasPadding::no);
+          }};
 }
 
 // Long steps are wrong, and short ones with the same scores are right. Short ones of a token that outweighs others, or
@@ -290,25 +355,24 @@ PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
     case AskedAs::fine:
       return {"values are wrong where vectors have digits that 16 bits do not hold, and right where they have none"};
     case AskedAs::great: return {"values are wrong where values of keys are large, and right where they are about 1"};
+    case AskedAs::wide:
+      return {"values are wrong where products of queries and keys are beyond float16's range before they are scaled"};
     case AskedAs::blank: return {"values are wrong where a query is zeros, and right elsewhere"};
     case AskedAs::low: return {"values are wrong where all scores are far below 0, and right where they are about 0"};
     case AskedAs::sharp:
-    case AskedAs::large: return {"values are wrong where scores are large, and right where they are about 1"};
+    case AskedAs::large: return place_of_spreads(session, claim);
     case AskedAs::rows:
       return {fmt::format("values are wrong in batches of {} rows, and right in those of {}", more_rows, usual_rows),
               [](const AttentionCase& one) { return one.batch == usual_rows; }};
     case AskedAs::padded:
     case AskedAs::padded_rows:
-      return {"values are wrong in calls with padding, and right in those without",
-              [](const AttentionCase& one) { return !is_padded(one); }};
     case AskedAs::step:
-      return {"values are wrong in steps, whose queries are a sequence's last, and right in whole calls", is_whole};
-    case AskedAs::short_step: {
-      const std::int64_t most = most_queries_of_short_steps(session, claim, AskedAs::usual);
-      return {most == 1 ? "values are wrong in steps of one query, and right in those of several and in whole calls"
-                        : "values are wrong in steps of one query or two, and right in longer ones and in whole calls",
-              [most](const AttentionCase& one) { return is_whole(one) || one.queries() > most; }};
-    }
+    case AskedAs::short_step:
+    case AskedAs::pair_step:
+    case AskedAs::padded_step:
+    case AskedAs::padded_rows_step:
+    case AskedAs::padded_short_step:
+    case AskedAs::padded_pair_step: return place_of_kinds(session, claim, call);
     case AskedAs::long_step:
       return {
           "values are wrong in steps over more keys than the window has, and right in shorter ones and in whole "
@@ -320,17 +384,6 @@ PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
       return {"values are wrong in steps at positions at which queries are scaled, and right in whole calls there",
               is_whole};
     case AskedAs::lengthy_step: return place_of_long_steps(session, claim);
-    case AskedAs::padded_short_step: {
-      const std::int64_t most = most_queries_of_short_steps(session, claim, AskedAs::padded_rows);
-      return {fmt::format("values are wrong in steps of {} over rows with padding, and right in longer steps and whole "
-                          "calls",
-                          most == 1 ? "one query" : "one query or two"),
-              [most](const AttentionCase& one) { return is_whole(one) || !is_padded(one) || one.queries() > most; }};
-    }
-    case AskedAs::padded_step:
-    case AskedAs::padded_rows_step:
-      return {"values are wrong in steps over rows with padding, and right in those without",
-              [](const AttentionCase& one) { return !is_padded(one); }};
     case AskedAs::far:
     case AskedAs::near_and_far:
     case AskedAs::far_and_near: return {"values are wrong in calls about the length from which frequencies change"};

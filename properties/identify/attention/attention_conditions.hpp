@@ -10,6 +10,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/identify/attention/asked_attention.hpp"
 #include "properties/identify/attention/attention_calls.hpp"
+#include "properties/identify/attention/kinds_of_calls.hpp"
 #include "properties/identify/attention/other_attention.hpp"
 #include "subjects/subject.hpp"
 
@@ -26,6 +27,9 @@ class Conditions {
   /// Whether what it says of batch rows is not so of more rows, whose positions, ends and vectors all differ.
   bool is_refuted(AskedAs call) const;
 
+  /// Whether it is so of other vectors too, and, of some batch rows, of other numbers of them.
+  bool is_confirmed(AskedAs call) const;
+
   /// Whether it is not so of a long call, which is not as claimed either, nor, another claim, of large scores. Of words
   /// of one length alone: false.
   bool is_refuted_by_other_calls() const;
@@ -35,15 +39,14 @@ class Conditions {
   std::string of(AskedAs call, const AttentionCase& request, const AskedCase* usual) const;
 
  private:
-  /// What a call is answered by: the difference, the claim, either, as where they are the same, or neither.
-  enum class Shows { it, claim, either, neither };
-
   static constexpr std::int64_t all_heads = std::numeric_limits<std::int64_t>::max();
 
   bool names(std::string_view kind) const { return other_.words.find(kind) != std::string::npos; }
   bool is_usual(const AskedCase* usual) const;
-  OtherAttention made_for(const AttentionCase& request) const;
+  std::optional<OtherAttention> made_for(const AttentionCase& request) const;
   Shows shown(std::optional<AttentionCase> request, std::int64_t heads = all_heads) const;
+  bool is_usable_in_steps(AskedAs call) const;
+  bool is_as_claimed(AttentionCase request, std::int64_t heads) const;
   Shows shown_by(std::int64_t tokens, std::int64_t rows) const;
   Shows shown_by_step(std::int64_t keys, std::int64_t queries, std::int64_t heads) const;
   std::string of_whole(const AttentionCase& request) const;
@@ -52,9 +55,9 @@ class Conditions {
   std::string of_batches() const;
   std::string of_few_tokens(std::int64_t tokens) const;
   std::string of_padding(const AttentionCase& request) const;
-  std::string of_steps(AskedAs call) const;
-  std::string of_padded_short_steps(const AttentionCase& request) const;
-  std::string of_long_steps() const;
+  std::string of_padded_rows() const;
+  std::string of_kinds(AskedAs call) const;
+  std::string of_long_steps(const std::string& kinds) const;
 
   Session& session_;
   const Spec& claim_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -87,11 +88,10 @@ class OtherAttentions {
     if (sees_positions(claimed_)) add_positions();
     add_other_turnings(claim_, request_, list_);
     add_other_biases(claimed_, list_);
-    if (!is_padded_) {
-      if (!is_step_) add_rounded_steps(claim_, list_);
-      add_other_scores(claimed_, list_);
-    }
+    if (!is_step_) add_rounded_steps(claim_, list_);
+    add_other_scores(claimed_, request_, list_);
     add_queries();
+    for (OtherAttention& one : list_) one.from = OtherAttention::From::list;
     return std::move(list_);
   }
 
@@ -147,6 +147,10 @@ class OtherAttentions {
                [](std::int64_t row, std::int64_t rows) { return rows - 1 - row; });
     from_row("each batch row", "of the row after it, the last those of the first",
              [](std::int64_t row, std::int64_t rows) { return (row + 1) % rows; });
+    from_row("each batch row", "of its neighbour: of every two rows each has the other's",
+             [](std::int64_t row, std::int64_t rows) { return std::min(row ^ 1, rows - 1); });
+    from_row("each of the first two batch rows", "of the other one",
+             [](std::int64_t row, std::int64_t) { return row < 2 ? 1 - row : row; });
   }
 
   void add_key_heads() {
@@ -246,6 +250,11 @@ class OtherAttentions {
       if (const std::int64_t group = claimed_.num_heads / claimed_.num_kv_heads; group > 1)
         sinks("heads of a group have the sink of its first one",
               [group](const Tensor& given, std::int64_t head) { return given.at(head / group * group); });
+      if (const std::int64_t heads = claimed_.num_kv_heads; heads > 1 && heads < claimed_.num_heads)
+        sinks(fmt::format("head h has the sink of head h mod {}", heads),
+              [heads](const Tensor& given, std::int64_t head) { return given.at(head % heads); });
+      sinks("each head has the sink of the head after it, the last that of the first",
+            [](const Tensor& given, std::int64_t head) { return given.at((head + 1) % given.elements()); });
       sinks("a sink counts as a score of 0, whatever it is", [](const Tensor&, std::int64_t) { return 0.0; });
       sinks("sinks are multiplied by softmax_scale, as products of queries and keys are",
             [scale = score_scale(claimed_)](const Tensor& given, std::int64_t head) { return scale * given.at(head); });
@@ -261,6 +270,7 @@ class OtherAttentions {
       list_.push_back({.words = "a sink counts in softmax's sum only where it is greater than every score of its query",
                        .weights = ScoresToWeights::of_scores,
                        .has_sink = [](double sink, double greatest) { return sink >= greatest; }});
+      list_.push_back(with_plain_sinks());
       add("sinks have the other sign", [](Spec&, AttentionCase& request) {
         for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
       });
@@ -280,6 +290,19 @@ class OtherAttentions {
       list_.push_back(std::move(other));
       add_other_query_scales(claimed_, list_);
     }
+  }
+
+  // The number in its exponential's place.
+  static OtherAttention with_plain_sinks() {
+    OtherAttention plain{.words = "a sink's number, not its exponential, counts in softmax's sum",
+                         .weights = ScoresToWeights::of_scores};
+    const auto added = std::make_shared<double>(0);
+    plain.has_sink = [added](double sink, double greatest) {
+      *added = sink * std::exp(-std::max(sink, greatest));
+      return false;
+    };
+    plain.total = [added](double sum) { return sum + *added; };
+    return plain;
   }
 
   // Each token's position on each axis is another one.

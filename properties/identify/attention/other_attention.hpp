@@ -69,6 +69,12 @@ struct OtherAttention {
   std::function<void(Spec& spec)> of_keys = {};
   /// Whether `change` makes the spec that would hold.
   enum class Says { fault, claim } says = Says::fault;
+  /// Whether it is one of those that are tried of any call, which those of other extents may have no use for.
+  enum class From { list, answers } from = From::answers;
+  /// Where it applies, the rest being as claimed, and the end of its sentence on that: ", in odd heads alone". Empty
+  /// where it is everywhere.
+  std::function<bool(const AttentionPlaceOfHead& at)> applies = {};
+  std::string where = {};
 };
 
 /// Those that are tried, of calls with the shape of `request`, likeliest first.

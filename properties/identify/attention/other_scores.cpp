@@ -6,9 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/of.hpp"
@@ -52,6 +55,76 @@ void add_tiles(std::vector<OtherAttention>& list) {
       }
     };
     list.push_back(std::move(kept));
+  }
+}
+
+// So far below the greatest that it has no weight.
+double without_weight(const ScoresOfQuery& of) { return std::ranges::max(of.scores) - 1000; }
+
+enum class OfWhat { sum, greatest };
+enum class Divided { by_all, by_the_rest };
+
+// Weights below a number, or below so much of the greatest, are left out; the others are divided by all, or by theirs.
+OtherAttention without_small_weights(double least, OfWhat of_what, Divided divided) {
+  const std::string_view which = of_what == OfWhat::sum ? "" : " times their query's greatest";
+  OtherAttention other{
+      .words = divided == Divided::by_all
+                   ? fmt::format("weights below {:g}{} are taken for 0", least, which)
+                   : fmt::format("keys whose weights are below {:g}{} are left out of softmax", least, which),
+      .weights = ScoresToWeights::of_scores};
+  if (divided == Divided::by_all && of_what == OfWhat::sum) {
+    other.weight = [least](double weight) { return weight < least ? 0 : weight; };
+  } else if (divided == Divided::by_all) {
+    other.exponential = [least](double exponential) { return exponential < least ? 0 : exponential; };
+  } else {
+    other.scores = [least, of_what](const ScoresOfQuery& of) {
+      const double greatest = std::ranges::max(of.scores);
+      double sum = 0;
+      for (const double score : of.scores) sum += std::exp(score - greatest);
+      const double all = of_what == OfWhat::sum ? sum : 1;
+      const double none = without_weight(of);
+      for (double& score : of.scores) {
+        if (std::exp(score - greatest) < least * all) score = none;
+      }
+    };
+  }
+  return other;
+}
+
+// So many of a query's greatest weights are kept.
+OtherAttention with_greatest_weights(std::int64_t count, Divided divided) {
+  OtherAttention other{.words = fmt::format("a query's {} greatest weights alone are kept{}", count,
+                                            divided == Divided::by_all ? ", divided by the sum of all" : ""),
+                       .weights = ScoresToWeights::of_scores};
+  const auto least = std::make_shared<double>(0);
+  other.scores = [least, count, divided](const ScoresOfQuery& of) {
+    *least = 0;
+    if (count >= std::ssize(of.scores)) return;
+    std::vector<double> sorted(of.scores.begin(), of.scores.end());
+    std::ranges::nth_element(sorted, sorted.begin() + count - 1, std::ranges::greater());
+    const double last = sorted[static_cast<std::size_t>(count - 1)];
+    *least = std::exp(last - std::ranges::max(of.scores)) * (1 - 0x1p-40);
+    const double none = without_weight(of);
+    for (double& score : of.scores) {
+      if (score < last && divided == Divided::by_the_rest) score = none;
+    }
+  };
+  if (divided == Divided::by_all)
+    other.exponential = [least](double exponential) { return exponential < *least ? 0 : exponential; };
+  return other;
+}
+
+void add_dropped_weights(const AttentionCase& request, std::vector<OtherAttention>& list) {
+  for (const double least : {1e-1, 5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 1e-4, 1e-5, 1e-6}) {
+    for (const OfWhat of_what : {OfWhat::sum, OfWhat::greatest}) {
+      for (const Divided divided : {Divided::by_all, Divided::by_the_rest})
+        list.push_back(without_small_weights(least, of_what, divided));
+    }
+  }
+  for (const std::int64_t count : {1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 40, 50, 64, 100, 128}) {
+    if (count >= request.tokens) break;
+    for (const Divided divided : {Divided::by_all, Divided::by_the_rest})
+      list.push_back(with_greatest_weights(count, divided));
   }
 }
 
@@ -130,7 +203,7 @@ void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list) {
   }
 }
 
-void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& list) {
+void add_other_scores(const Attention& claimed, const AttentionCase& request, std::vector<OtherAttention>& list) {
   if (claimed.query_scale) {
     add_scaled_scores(claimed, list);
     return;
@@ -159,12 +232,13 @@ void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& lis
           [cap](double product, double bias) { return cap * std::tanh((product + bias) / cap); });
     return;
   }
+  if (request.q.dtype == Dtype::float16)
+    add("products of queries and keys are limited to 65504 before they are scaled",
+        [scale = score_scale(claimed)](double product, double bias) {
+          return scale * std::clamp(product / scale, -65504.0, 65504.0) + bias;
+        });
   add_tiles(list);
-  for (const double least : {1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
-    list.push_back({.words = fmt::format("weights below {:g} are taken for 0", least),
-                    .weights = ScoresToWeights::of_scores,
-                    .weight = [least](double weight) { return weight < least ? 0 : weight; }});
-  }
+  if (!claimed.sinks) add_dropped_weights(request, list);
   for (const double limit : {8.0, 10.0, 16.0, 20.0, 30.0, 32.0, 50.0, 60.0, 64.0, 80.0, 88.0, 100.0, 128.0}) {
     add(fmt::format("scores above {0:g} are {0:g}", limit),
         [limit](double product, double bias) { return std::min(product + bias, limit); });

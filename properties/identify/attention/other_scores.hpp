@@ -12,6 +12,6 @@ void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list);
 
 /// Adds attention whose scores are cut off, or capped otherwise than is claimed. Where queries' scales are claimed,
 /// what else becomes of those alone.
-void add_other_scores(const Attention& claimed, std::vector<OtherAttention>& list);
+void add_other_scores(const Attention& claimed, const AttentionCase& request, std::vector<OtherAttention>& list);
 
 }  // namespace sextant::identify

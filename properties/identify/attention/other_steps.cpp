@@ -1,7 +1,10 @@
 #include "properties/identify/attention/other_steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "lib/numeric/index.hpp"
@@ -56,6 +59,7 @@ class OtherSteps {
         add("in a step every query sees all keys: no causal mask is among its tokens",
             [](Spec& spec, AttentionCase&) { held<Attention>(spec)->causal = false; });
     }
+    add_short_masks();
     if (!request_.ends.empty() && claimed_.causal)
       list_.push_back(with_mask(
           "in a step queries' indices are counted back from the cache's end, not from their row's, so that they see "
@@ -74,6 +78,7 @@ class OtherSteps {
     if (claimed_.cached_keys == CachedKeys::rotated)
       add("keys that the cache keeps turned are turned again",
           [](Spec& spec, AttentionCase&) { held<Attention>(spec)->cached_keys = CachedKeys::plain; });
+    add_own_tokens();
   }
 
   // A step's queries are the last of the sequence.
@@ -116,6 +121,108 @@ class OtherSteps {
 
  private:
   using Change = std::function<void(Spec&, AttentionCase&)>;
+
+  // Steps that see a part of the cache.
+  void add_short_masks() {
+    const auto unchanged = [](Spec&, AttentionCase&) {};
+    list_.push_back(with_mask(
+        "in a step queries see its own tokens alone, none of those before", unchanged,
+        [](const ScoresOfQuery& of, std::int64_t key) { return key >= of.request.token_of(of.place.batch, 0); }));
+    list_.push_back(with_mask("in a step queries do not see its own tokens, but for themselves", unchanged,
+                              [](const ScoresOfQuery& of, std::int64_t key) {
+                                return key < of.request.token_of(of.place.batch, 0) ||
+                                       key == of.request.token_of(of.place.batch, of.place.token);
+                              }));
+    for (const std::int64_t seen : {4, 8, 16, 32, 64, 100, 128}) {
+      if (seen >= request_.tokens || (claimed_.window && seen >= *claimed_.window)) break;
+      list_.push_back(with_mask(fmt::format("in a step the last {} keys of a row alone are seen", seen), unchanged,
+                                [seen](const ScoresOfQuery& of, std::int64_t key) {
+                                  return key >= of.request.sequence(of.place.batch).end - seen;
+                                }));
+      list_.push_back(with_mask(fmt::format("in a step a query sees its last {} keys alone", seen), unchanged,
+                                [seen](const ScoresOfQuery& of, std::int64_t key) {
+                                  return key > of.request.token_of(of.place.batch, of.place.token) - seen;
+                                }));
+    }
+  }
+
+  // What becomes of the keys and values of a step's own tokens, or of those before.
+  void add_own_tokens() {
+    struct Which {
+      std::string_view name;
+      bool keys;
+      bool values;
+    };
+    for (const Which& which : {Which{"value", false, true}, {"key", true, false}, {"key and value", true, true}}) {
+      const auto taken = [&](std::string words, auto from) {
+        add(std::move(words), [which, from](Spec&, AttentionCase& request) {
+          if (which.keys) request.k = tokens_taken(request, request.k, from);
+          if (which.values) request.v = tokens_taken(request, request.v, from);
+        });
+      };
+      const auto last_of_row = [](const AttentionCase& request, std::int64_t row) {
+        return request.token_of(row, request.queries() - 1);
+      };
+      taken(fmt::format("in a step the {} of its last token {} taken for 0", which.name,
+                        which.keys && which.values ? "are" : "is"),
+            [=](const AttentionCase& request, std::int64_t row, std::int64_t token) {
+              return token == last_of_row(request, row) ? no_token : token;
+            });
+      taken(fmt::format("in a step its last token has the {} of the one before it", which.name),
+            [=](const AttentionCase& request, std::int64_t row, std::int64_t token) {
+              const bool is_last = token == last_of_row(request, row) && token > request.sequence(row).first;
+              return is_last ? token - 1 : token;
+            });
+      taken(fmt::format("in a step its last two tokens have each other's {}", which.name),
+            [=](const AttentionCase& request, std::int64_t row, std::int64_t token) {
+              const std::int64_t last = last_of_row(request, row);
+              const bool is_one = token >= last - 1 && token <= last && last > request.sequence(row).first;
+              return is_one ? 2 * last - 1 - token : token;
+            });
+      if (queries_ > 1)
+        taken(
+            fmt::format("in a step {} of its own tokens are taken for 0", which.keys && which.values ? "keys and values"
+                                                                          : which.keys               ? "keys"
+                                                                                                     : "values"),
+            [=](const AttentionCase& request, std::int64_t row, std::int64_t token) {
+              return token >= request.token_of(row, 0) && token <= last_of_row(request, row) ? no_token : token;
+            });
+    }
+    for (const Dtype format : {Dtype::bfloat16, Dtype::float16}) {
+      for (const Which& which : {Which{"values", false, true}, {"keys", true, false}, {"keys and values", true, true}})
+        add(
+            fmt::format("in a step {} of the tokens before its own are rounded to {}", which.name, name_of(format)),
+            [which, format](Spec&, AttentionCase& request) {
+              if (which.keys) round_earlier(request, request.k, format);
+              if (which.values) round_earlier(request, request.v, format);
+            },
+            DiagnosedStage::rounding);
+    }
+  }
+
+  static constexpr std::int64_t no_token = -1;
+
+  template <class From>
+  static Tensor tokens_taken(const AttentionCase& request, const Tensor& x, From from) {
+    Tensor made = x;
+    const std::int64_t width = x.shape[3];
+    for (std::int64_t vector = 0; vector < x.elements() / width; ++vector) {
+      const std::int64_t token = vector % request.tokens;
+      const std::int64_t source = from(request, vector / request.tokens / x.shape[1], token);
+      for (std::int64_t c = 0; c < width; ++c)
+        made.set(vector * width + c, source == no_token ? 0 : x.at((vector - token + source) * width + c));
+    }
+    return made;
+  }
+
+  static void round_earlier(const AttentionCase& request, Tensor& x, Dtype format) {
+    const std::int64_t width = x.shape[3];
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const std::int64_t vector = i / width;
+      if (vector % request.tokens < request.token_of(vector / request.tokens / x.shape[1], 0))
+        x.set(i, round_to(format, x.at(i)));
+    }
+  }
 
   void add(std::string words, Change change, DiagnosedStage stage = DiagnosedStage::other) {
     list_.push_back({.words = std::move(words), .stage = stage, .change = std::move(change)});

@@ -1,5 +1,7 @@
 #include "properties/identify/attention/other_turnings.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -47,6 +49,41 @@ Tensor turned_values(TurningOracle& turning, const AttentionCase& request) {
   return made;
 }
 
+// Keys that are turned as claimed to what those come to whose pairs are of the other pairing, in double too.
+Tensor keys_of_other_pairs(TurningOracle& turning, const AttentionCase& request) {
+  const Rope& head = turning.head();
+  const Pairing other = head.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
+  const Tensor& given = request.k;
+  Tensor made = Tensor::zeros(Dtype::float64, given.shape);
+  const std::int64_t width = given.shape[3];
+  const std::vector<std::int64_t> lengths = lengths_of(request, &turning);
+  std::vector<QuickTurn> turns(index(pairs(head)));
+  std::vector<double> channels(index(width));
+  for (std::int64_t vector = 0; vector * width < given.elements(); ++vector) {
+    given.read(vector * width, channels);
+    turning.turn_quickly(
+        place_of(request, vector / request.tokens / given.shape[1], vector % request.tokens, Role::key, lengths),
+        turns);
+    // By an angle, or back by it.
+    const auto turned = [&](Pairing pairing, double sign) {
+      for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+        const Channels at = channels_of_pair(head, pairing, pair);
+        const auto cosine = static_cast<double>(turns[index(pair)].cosine);
+        const double sine = sign * static_cast<double>(turns[index(pair)].sine);
+        const double by = sign > 0 ? 1 : cosine * cosine + sine * sine;
+        const double x0 = channels[index(at.first)];
+        const double x1 = channels[index(at.second)];
+        channels[index(at.first)] = (x0 * cosine - x1 * sine) / by;
+        channels[index(at.second)] = (x0 * sine + x1 * cosine) / by;
+      }
+    };
+    turned(other, 1);
+    turned(head.pairing, -1);
+    for (std::int64_t c = 0; c < width; ++c) made.set(vector * width + c, channels[index(c)]);
+  }
+  return made;
+}
+
 class OtherTurnings {
  public:
   OtherTurnings(const AttentionCase& request, std::vector<OtherAttention>& list) : request_(request), list_(list) {}
@@ -79,6 +116,19 @@ class OtherTurnings {
           [](std::int64_t position) { return position + 1; });
     moved("positions are halved, and rounded down", of_both, [](std::int64_t position) { return position >> 1; });
     moved("positions are doubled", of_both, [](std::int64_t position) { return 2 * position; });
+  }
+
+  // Keys whose pairs are other channels than queries'.
+  void add_pairing(const Spec& claim, const Rope& rope) {
+    const bool are_halves = rope.pairing == Pairing::half;
+    const auto pairs_text = [](bool halves) { return halves ? "half" : "interleaved"; };
+    list_.push_back({.words = fmt::format("pairs of keys are {}, where those of queries are {} as claimed",
+                                          pairs_text(!are_halves), pairs_text(are_halves)),
+                     .stage = DiagnosedStage::rotation,
+                     .change = [claim](Spec&, AttentionCase& request) {
+                       const auto position = position_model(claim, *held<Attention>(claim));
+                       request.k = keys_of_other_pairs(*position->turning(), request);
+                     }});
   }
 
   // Values as keys of their places are.
@@ -194,6 +244,9 @@ void add_other_turnings(const Spec& claim, const AttentionCase& request, std::ve
   if (!is_16_bit(claim.dtype)) others.add_values(claim);
   const auto* rope = carried<Rope>(attention);
   if (rope != nullptr) others.add_factor(*rope);
+  const bool has_pairs = rope != nullptr && rope->pairing == rope->output_pairing && pairs(*rope) > 1;
+  if (has_pairs && attention.cached_keys == CachedKeys::plain && !is_16_bit(claim.dtype))
+    others.add_pairing(claim, *rope);
   if (rope != nullptr && depends_on_length(claim) && request.batch > 1) others.add_lengths(*rope);
   if (const auto* xpos = carried<Xpos>(attention)) others.add_xpos(*xpos);
 }

@@ -142,7 +142,13 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
     sum_of_all += other.summed ? other.summed(exponential) : exponential;
     worst_of_all = std::max(worst_of_all, one.error);
   }
-  if (other.total) sum_of_all = other.total(sum_of_all);
+  // What a smaller sum than that of the exponentials is off by is as much more of it.
+  double of_total = 1;
+  if (other.total) {
+    const double total = other.total(sum_of_all);
+    of_total = std::max(sum_of_all / std::fabs(total), 1.0);
+    sum_of_all = total;
+  }
   // Sums of n terms are off by gamma(n a), an exponential by a few roundings, as attention_budget.cpp has them.
   const double of_sums = gamma((2 * count + static_cast<double>(request_.queries())) * arithmetic_.a +
                                (4 + 2 * arithmetic_.libm) * arithmetic_.u);
@@ -167,7 +173,8 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
       if (other.summed) exponential = other.summed(exponential);
       weight = (other.exponential ? other.exponential(exponential) : exponential) / sum_of_all;
       if (other.weight) weight = other.weight(weight);
-      error = weight * std::expm1(own.error + worst_of_all + 2 * arithmetic_.u * std::fabs(own.value - greatest));
+      error = std::fabs(weight) *
+              std::expm1(own.error + of_total * worst_of_all + 2 * arithmetic_.u * std::fabs(own.value - greatest));
     } else if (weights != ScoresToWeights::none) {
       const double less = weights == ScoresToWeights::by_count_of_greatest ? greatest : 0;
       weight = std::exp(own.value - less) / count;
@@ -181,7 +188,9 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
     for (std::size_t c = 0; c < width; ++c) {
       const double value = request_.v.at(first + static_cast<std::int64_t>(c));
       made.value[c] += weight * value;
-      made.bounds[c] += (error + of_sums * (std::fabs(weight) + error)) * std::fabs(value);
+      // Weights and products below the least numbers, as attention_budget.cpp has them.
+      made.bounds[c] += ulp(arithmetic_.operations, 0) * std::fabs(value) + ulp(arithmetic_.sums, 0);
+      made.bounds[c] += (error + of_total * of_sums * (std::fabs(weight) + error)) * std::fabs(value);
     }
   }
   if (other.undivided) {

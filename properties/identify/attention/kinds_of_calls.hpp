@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sextant::identify {
+
+/// Numbers of queries by which calls of attention differ: 0 is a whole call, others are of steps, 5 standing for more.
+inline constexpr std::array<std::int64_t, 5> asked_queries{0, 1, 2, 3, 5};
+
+enum class HasPadding { no, yes };
+
+/// A kind of call: how many queries it has, and whether its rows have padding.
+struct KindOfCall {
+  std::int64_t queries = 0;
+  HasPadding padding = HasPadding::no;
+
+  friend bool operator==(const KindOfCall&, const KindOfCall&) = default;
+};
+
+/// All of them.
+std::vector<KindOfCall> kinds_of_calls();
+
+/// What a call is answered by: the difference, the claim, either, as where they are the same, or neither.
+enum class Shows { it, claim, either, neither };
+
+struct ShownKind {
+  KindOfCall kind;
+  Shows shows = Shows::either;
+};
+
+/// The kinds of calls in which a difference shows, told from those that are as claimed by a set of numbers of queries
+/// and by padding: the least that is to be said of them.
+class ToldKinds {
+ public:
+  /// @param shown  without one that shows the difference, or where nothing simple tells them apart, nothing is told
+  explicit ToldKinds(const std::vector<ShownKind>& shown);
+
+  bool are_all() const { return is_found_ && queries_ == all && padding_ == Padding::any; }
+  bool is_found() const { return is_found_; }
+  /// ", in steps of one query alone", ", in steps, and not over rows with padding"; empty where it is so of all, or
+  /// where nothing is told.
+  std::string condition() const;
+  /// "in steps of one query, and right in those of several and in whole calls".
+  std::string wrong_and_right() const;
+  /// Whether it is among them.
+  bool holds(std::int64_t queries, HasPadding padding) const;
+
+ private:
+  enum class Padding { any, with, without };
+  using Set = unsigned;  // of indices in asked_queries
+  static constexpr Set all = (1U << asked_queries.size()) - 1;
+
+  static std::string steps(Set queries);
+  static std::string calls(Set queries, Padding padding);
+
+  Set queries_ = all;
+  Padding padding_ = Padding::any;
+  bool is_found_ = false;
+  bool is_claimed_elsewhere_ = false;  // all others are as claimed
+};
+
+}  // namespace sextant::identify
