@@ -3,6 +3,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_alibi {
 namespace {
 
 constexpr Names<Mask, 2> masks{{{"causal", Mask::causal}, {"symmetric", Mask::symmetric}}};
@@ -74,15 +75,16 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_alibi
 
 constinit const EncodingEntry<Alibi> Alibi::entry{.name = "alibi",
                                                   .example = R"({"encoding":"alibi","num_heads":8})",
-                                                  .fields = listed<field_meanings>,
-                                                  .read = read,
-                                                  .check = check,
-                                                  .write = write,
-                                                  .described = described,
-                                                  .signature = signature,
-                                                  .check_within = check_within};
+                                                  .fields = listed<spec_alibi::field_meanings>,
+                                                  .read = spec_alibi::read,
+                                                  .check = spec_alibi::check,
+                                                  .write = spec_alibi::write,
+                                                  .described = spec_alibi::described,
+                                                  .signature = spec_alibi::signature,
+                                                  .check_within = spec_alibi::check_within};
 
 }  // namespace sextant

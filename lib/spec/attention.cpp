@@ -6,6 +6,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_attention {
 namespace {
 
 constexpr Names<CachedKeys, 2> cached_keys{{{"plain", CachedKeys::plain}, {"rotated", CachedKeys::rotated}}};
@@ -26,6 +27,7 @@ void check_sizes(const Signature& position, const Attention& attention) {
 }
 
 }  // namespace
+}  // namespace spec_attention
 
 bool acts_within(const Attention& encoding) {
   if (!encoding.position) return false;
@@ -60,6 +62,7 @@ KeyRange keys_seen(const Attention& encoding, std::int64_t token, const KeyRange
   return seen.first < seen.end ? seen : KeyRange{token, token};
 }
 
+namespace spec_attention {
 namespace {
 
 void check_positive(std::string_view field, std::optional<double> value) {
@@ -239,17 +242,18 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_attention
 
 constinit const EncodingEntry<Attention> Attention::entry{
     .name = "attention",
     .example = R"({"encoding":"attention","num_heads":8,"head_dim":64})",
-    .fields = listed<field_meanings>,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
-    .position_bounds = position_bounds,
-    .check_claim = check_claim};
+    .fields = listed<spec_attention::field_meanings>,
+    .read = spec_attention::read,
+    .check = spec_attention::check,
+    .write = spec_attention::write,
+    .described = spec_attention::described,
+    .signature = spec_attention::signature,
+    .position_bounds = spec_attention::position_bounds,
+    .check_claim = spec_attention::check_claim};
 
 }  // namespace sextant

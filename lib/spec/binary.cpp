@@ -10,6 +10,7 @@ std::int64_t position_count(const Binary& encoding) {
   return encoding.dim < 53 ? std::int64_t{1} << encoding.dim : position_limit;
 }
 
+namespace spec_binary {
 namespace {
 
 Binary read(Fields& fields) {
@@ -37,16 +38,17 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_binary
 
 constinit const EncodingEntry<Binary> Binary::entry{
     .name = "binary",
     .example = R"({"encoding":"binary","dim":17})",
-    .fields = listed<field_meanings>,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
+    .fields = listed<spec_binary::field_meanings>,
+    .read = spec_binary::read,
+    .check = spec_binary::check,
+    .write = spec_binary::write,
+    .described = spec_binary::described,
+    .signature = spec_binary::signature,
     .position_bounds = [](const Binary& encoding) {
       return std::optional(PositionBounds{.end = position_count(encoding)});
     }};

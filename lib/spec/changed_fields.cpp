@@ -45,7 +45,7 @@ ordered_json shortest_of(const Spec& spec) {
   return object;
 }
 
-std::string value_text(const ordered_json& value) {
+std::string text_of_value(const ordered_json& value) {
   constexpr std::size_t longest_list = 8;
   if (value.is_null()) return "null";
   if (value.is_string()) return value.get<std::string>();
@@ -55,28 +55,28 @@ std::string value_text(const ordered_json& value) {
 }
 
 // One object of a claim: every field of it, and those that its shortest form has.
-struct Fields {
+struct Objects {
   ordered_json every;
   ordered_json shortest;
 
   bool has(const std::string& name) const { return every.is_object() && every.contains(name); }
   bool tells(const std::string& name) const { return shortest.is_object() && shortest.contains(name); }
-  Fields within(const std::string& name) const {
+  Objects within(const std::string& name) const {
     return {has(name) ? every.at(name) : ordered_json(), tells(name) ? shortest.at(name) : ordered_json()};
   }
-  std::string text() const { return value_text(every.is_object() && shortest.is_object() ? shortest : every); }
+  std::string text() const { return text_of_value(every.is_object() && shortest.is_object() ? shortest : every); }
 };
 
-void add_changes(const Fields& from, const Fields& to, const std::string& path, std::vector<std::string>& changes) {
+void add_changes(const Objects& from, const Objects& to, const std::string& path, std::vector<std::string>& changes) {
   std::vector<std::string> names;
-  for (const Fields* fields : {&to, &from}) {
+  for (const Objects* fields : {&to, &from}) {
     for (const auto& [name, value] : fields->every.items()) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
   }
   for (const std::string& name : names) {
-    const Fields before = from.within(name);
-    const Fields after = to.within(name);
+    const Objects before = from.within(name);
+    const Objects after = to.within(name);
     if (before.every == after.every || !(from.tells(name) || to.tells(name))) continue;
     if (before.every.is_object() && after.every.is_object()) {
       add_changes(before, after, path + name + ".", changes);

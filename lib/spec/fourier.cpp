@@ -7,6 +7,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_fourier {
 namespace {
 
 constexpr Names<FrequencyLadder, 3> ladders{{{"powers_of_two", FrequencyLadder::powers_of_two},
@@ -49,6 +50,7 @@ std::int64_t extent_of(const Fourier& encoding, std::int64_t axis) {
 }
 
 }  // namespace
+}  // namespace spec_fourier
 
 bool is_given(const Fourier& encoding) { return encoding.ladder == FrequencyLadder::weight; }
 
@@ -57,7 +59,7 @@ std::int64_t angle_lists(const Fourier& encoding) { return is_given(encoding) ? 
 std::int64_t width(const Fourier& encoding) {
   // Also asked of what no check has seen yet.
   const std::int64_t bands = std::clamp<std::int64_t>(encoding.bands, 0, width_limit);
-  const std::int64_t axes = std::clamp<std::int64_t>(encoding.axes, 0, axes_limit);
+  const std::int64_t axes = std::clamp<std::int64_t>(encoding.axes, 0, spec_fourier::axes_limit);
   return 2 * bands * (is_given(encoding) ? 1 : axes) + (encoding.identity == Identity::none ? 0 : axes);
 }
 
@@ -88,18 +90,19 @@ std::optional<std::int64_t> identity_channel(const Fourier& encoding, std::int64
 
 std::int64_t counted(const Fourier& encoding, std::int64_t axis, std::int64_t count) {
   if (encoding.coordinates == FourierCoordinates::index) return count;
-  return 2 * count + (1 - extent_of(encoding, axis)) * steps_of_one(encoding.positions);
+  return 2 * count + (1 - spec_fourier::extent_of(encoding, axis)) * spec_fourier::steps_of_one(encoding.positions);
 }
 
 std::int64_t divisor_of(const Fourier& encoding, std::int64_t axis) {
   switch (encoding.coordinates) {
     case FourierCoordinates::index: return 1;
-    case FourierCoordinates::centres: return extent_of(encoding, axis);
-    case FourierCoordinates::ends: return extent_of(encoding, axis) - 1;
+    case FourierCoordinates::centres: return spec_fourier::extent_of(encoding, axis);
+    case FourierCoordinates::ends: return spec_fourier::extent_of(encoding, axis) - 1;
   }
   throw SpecError("spec: coordinates holds no kind of them");
 }
 
+namespace spec_fourier {
 namespace {
 
 Fourier read(Fields& fields) {
@@ -254,17 +257,18 @@ std::vector<FieldMeaning> fields() {
 }
 
 }  // namespace
+}  // namespace spec_fourier
 
 constinit const EncodingEntry<Fourier> Fourier::entry{.name = "fourier",
                                                       .example = R"({"encoding":"fourier","axes":3,"bands":10})",
-                                                      .fields = fields,
-                                                      .read = read,
-                                                      .check = check,
-                                                      .write = write,
-                                                      .described = described,
-                                                      .signature = signature,
-                                                      .position_bounds = position_bounds,
-                                                      .check_claim = check_claim,
-                                                      .check_within = check_within};
+                                                      .fields = spec_fourier::fields,
+                                                      .read = spec_fourier::read,
+                                                      .check = spec_fourier::check,
+                                                      .write = spec_fourier::write,
+                                                      .described = spec_fourier::described,
+                                                      .signature = spec_fourier::signature,
+                                                      .position_bounds = spec_fourier::position_bounds,
+                                                      .check_claim = spec_fourier::check_claim,
+                                                      .check_within = spec_fourier::check_within};
 
 }  // namespace sextant

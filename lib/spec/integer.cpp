@@ -4,6 +4,7 @@
 
 namespace sextant {
 
+namespace spec_integer {
 namespace {
 
 Integer read(Fields& fields) {
@@ -37,15 +38,16 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_integer
 
 constinit const EncodingEntry<Integer> Integer::entry{.name = "integer",
                                                       .example = R"({"encoding":"integer"})",
-                                                      .fields = listed<field_meanings>,
-                                                      .read = read,
-                                                      .check = check,
-                                                      .write = write,
-                                                      .described = described,
-                                                      .signature = signature,
-                                                      .check_claim = check_claim};
+                                                      .fields = listed<spec_integer::field_meanings>,
+                                                      .read = spec_integer::read,
+                                                      .check = spec_integer::check,
+                                                      .write = spec_integer::write,
+                                                      .described = spec_integer::described,
+                                                      .signature = spec_integer::signature,
+                                                      .check_claim = spec_integer::check_claim};
 
 }  // namespace sextant

@@ -6,6 +6,7 @@ namespace sextant {
 
 std::int64_t position_count(const Learned& encoding) { return encoding.max_positions; }
 
+namespace spec_learned {
 namespace {
 
 Learned read(Fields& fields) {
@@ -37,16 +38,17 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_learned
 
 constinit const EncodingEntry<Learned> Learned::entry{
     .name = "learned",
     .example = R"({"encoding":"learned","dim":768,"max_positions":512})",
-    .fields = listed<field_meanings>,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
+    .fields = listed<spec_learned::field_meanings>,
+    .read = spec_learned::read,
+    .check = spec_learned::check,
+    .write = spec_learned::write,
+    .described = spec_learned::described,
+    .signature = spec_learned::signature,
     .position_bounds = [](const Learned& encoding) {
       return std::optional(PositionBounds{.end = position_count(encoding)});
     }};

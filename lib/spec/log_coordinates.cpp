@@ -13,6 +13,7 @@ std::int64_t divisor(const LogCoordinates& encoding, std::int64_t axis) {
   return extents[static_cast<std::size_t>(axis)] - 1;
 }
 
+namespace spec_log_coordinates {
 namespace {
 
 LogCoordinates read(Fields& fields) {
@@ -70,16 +71,17 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_log_coordinates
 
 constinit const EncodingEntry<LogCoordinates> LogCoordinates::entry{
     .name = "log_coordinates",
     .example = R"({"encoding":"log_coordinates","window":[8,8]})",
-    .fields = listed<field_meanings>,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
-    .usual_positions = usual_positions};
+    .fields = listed<spec_log_coordinates::field_meanings>,
+    .read = spec_log_coordinates::read,
+    .check = spec_log_coordinates::check,
+    .write = spec_log_coordinates::write,
+    .described = spec_log_coordinates::described,
+    .signature = spec_log_coordinates::signature,
+    .usual_positions = spec_log_coordinates::usual_positions};
 
 }  // namespace sextant

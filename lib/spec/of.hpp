@@ -1,7 +1,5 @@
 #pragma once
 
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -13,6 +11,21 @@ namespace sextant {
 // The one way to ask which encoding a spec holds: what is written over an encoding's own type becomes a function of any
 // spec. The test `dispatch` refuses other ways outside of lib/spec, properties/model and the built-in subject.
 
+/// @throws std::invalid_argument, as a function of `of` does for a spec of an encoding that it does not name.
+[[noreturn]] void throw_nothing_stated(const Spec& spec);
+
+/// law(encoding) of the one of these encodings that the spec holds. @throws std::invalid_argument for another.
+template <class Result, class First, class... Others, class Law>
+Result of_held(const Spec& spec, const Law& law) {
+  // Not std::visit, which makes a function for every alternative of each law.
+  if (const First* encoding = std::get_if<First>(&spec.encoding)) return law(*encoding);
+  if constexpr (sizeof...(Others) > 0) {
+    return of_held<Result, Others...>(spec, law);
+  } else {
+    throw_nothing_stated(spec);
+  }
+}
+
 /// `law(spec, encoding, rest...)` for the encodings named, as a function of the spec and the rest. A law of several
 /// encodings is a generic function or an overloaded one; all must return the same type. The function
 /// @throws std::invalid_argument for a spec of another encoding.
@@ -20,15 +33,9 @@ template <class First, class... Others, class Law>
 auto of(Law law) {
   return [law = std::move(law)](const Spec& spec, auto&&... rest) {
     using Result = std::invoke_result_t<const Law&, const Spec&, const First&, decltype(rest)...>;
-    const auto apply = [&](const auto& encoding) -> Result {
-      using Given = std::remove_cvref_t<decltype(encoding)>;
-      if constexpr (std::is_same_v<Given, First> || (std::is_same_v<Given, Others> || ...)) {
-        return law(spec, encoding, std::forward<decltype(rest)>(rest)...);
-      } else {
-        throw std::invalid_argument("nothing is stated for " + std::string(encoding_name(spec)));
-      }
-    };
-    return std::visit(apply, spec.encoding);
+    return of_held<Result, First, Others...>(spec, [&](const auto& encoding) -> Result {
+      return law(spec, encoding, std::forward<decltype(rest)>(rest)...);
+    });
   };
 }
 

@@ -3,6 +3,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_qk_norm_rope {
 namespace {
 
 // A square that vanishes in float32 is not felt beside such a mean (docs/proofs/accuracy-classes.md, step 24), and
@@ -57,15 +58,16 @@ std::vector<FieldMeaning> fields() {
 constexpr std::string_view described[] = {"head_dim", "rope_theta", "pairing", "epsilon"};
 
 }  // namespace
+}  // namespace spec_qk_norm_rope
 
 constinit const EncodingEntry<QkNormRope> QkNormRope::entry{.name = "qk_norm_rope",
                                                             .example = R"({"encoding":"qk_norm_rope","head_dim":128})",
-                                                            .fields = fields,
-                                                            .read = read,
-                                                            .check = check,
-                                                            .write = write,
-                                                            .described = described,
-                                                            .signature = signature,
-                                                            .check_claim = check_claim};
+                                                            .fields = spec_qk_norm_rope::fields,
+                                                            .read = spec_qk_norm_rope::read,
+                                                            .check = spec_qk_norm_rope::check,
+                                                            .write = spec_qk_norm_rope::write,
+                                                            .described = spec_qk_norm_rope::described,
+                                                            .signature = spec_qk_norm_rope::signature,
+                                                            .check_claim = spec_qk_norm_rope::check_claim};
 
 }  // namespace sextant

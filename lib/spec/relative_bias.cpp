@@ -9,6 +9,7 @@ std::int64_t directed_buckets(const RelativeBias& encoding) {
   return halves ? encoding.num_buckets / 2 : encoding.num_buckets;
 }
 
+namespace spec_relative_bias {
 namespace {
 
 constexpr Names<LaterKeys, 2> places_of_later_keys{
@@ -103,14 +104,15 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_relative_bias
 
 constinit const EncodingEntry<RelativeBias> RelativeBias::entry{.name = "relative_bias",
                                                                 .example = R"({"encoding":"relative_bias"})",
-                                                                .fields = listed<field_meanings>,
-                                                                .read = read,
-                                                                .check = check,
-                                                                .write = write,
-                                                                .described = described,
-                                                                .signature = signature};
+                                                                .fields = listed<spec_relative_bias::field_meanings>,
+                                                                .read = spec_relative_bias::read,
+                                                                .check = spec_relative_bias::check,
+                                                                .write = spec_relative_bias::write,
+                                                                .described = spec_relative_bias::described,
+                                                                .signature = spec_relative_bias::signature};
 
 }  // namespace sextant

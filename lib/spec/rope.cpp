@@ -3,6 +3,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_rope {
 namespace {
 
 constexpr Names<Pairing, 2> pairings{{{"interleaved", Pairing::interleaved}, {"half", Pairing::half}}};
@@ -32,6 +33,7 @@ std::int64_t read_rotary_dim(Fields& fields, std::int64_t head_dim) {
 }
 
 }  // namespace
+}  // namespace spec_rope
 
 std::int64_t pairs(const Rope& encoding) {
   return std::holds_alternative<NoTurning>(encoding.rope_scaling) ? 0 : encoding.rotary_dim / 2;
@@ -77,6 +79,7 @@ Ladders ladders_of(const Rope& encoding) {
   return one;
 }
 
+namespace spec_rope {
 namespace {
 
 Rope read(Fields& fields) {
@@ -159,15 +162,16 @@ std::vector<FieldMeaning> fields() {
 }
 
 }  // namespace
+}  // namespace spec_rope
 
 constinit const EncodingEntry<Rope> Rope::entry{.name = "rope",
                                                 .example = R"({"encoding":"rope","head_dim":128})",
-                                                .fields = fields,
-                                                .read = read,
-                                                .check = check,
-                                                .write = write,
-                                                .described = described,
-                                                .signature = signature,
-                                                .check_within = check_within};
+                                                .fields = spec_rope::fields,
+                                                .read = spec_rope::read,
+                                                .check = spec_rope::check,
+                                                .write = spec_rope::write,
+                                                .described = spec_rope::described,
+                                                .signature = spec_rope::signature,
+                                                .check_within = spec_rope::check_within};
 
 }  // namespace sextant

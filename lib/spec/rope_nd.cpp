@@ -9,6 +9,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_rope_nd {
 namespace {
 
 constexpr Names<SectionOrder, 2> section_orders{
@@ -50,6 +51,7 @@ Rope rope_of(const RopeNd& encoding, std::int64_t axis) {
 }
 
 }  // namespace
+}  // namespace spec_rope_nd
 
 std::int64_t axes(const RopeNd& encoding) { return std::ssize(encoding.sections); }
 
@@ -62,10 +64,10 @@ std::vector<std::int64_t> order_of_axes(const RopeNd& encoding) {
 
 std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding) {
   const std::vector<std::int64_t> order = order_of_axes(encoding);
-  std::vector<std::int64_t> axis(static_cast<std::size_t>(pairs_of_axes(encoding)), order.front());
+  std::vector<std::int64_t> axis(static_cast<std::size_t>(spec_rope_nd::pairs_of_axes(encoding)), order.front());
   std::size_t next = 0;
   for (std::size_t j = 0; j < order.size(); ++j) {
-    const auto count = static_cast<std::size_t>(section_of(encoding, order[j]));
+    const auto count = static_cast<std::size_t>(spec_rope_nd::section_of(encoding, order[j]));
     for (std::size_t k = 0; k < count; ++k) {
       if (encoding.section_order == SectionOrder::blocked) {
         axis.at(next++) = order[j];
@@ -96,6 +98,7 @@ std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coo
   return middle * (std::int64_t{1} << bits) + shift * encoding.extents[a];
 }
 
+namespace spec_rope_nd {
 namespace {
 
 double scale_of(const RopeNd& encoding, std::int64_t axis) {
@@ -112,6 +115,7 @@ Ladder normalized_ladder(const RopeNd& encoding, std::int64_t axis) {
 }
 
 }  // namespace
+}  // namespace spec_rope_nd
 
 Ladders ladders_of(const RopeNd& encoding) {
   const bool normalized = encoding.coordinates != Coordinates::index;
@@ -122,7 +126,8 @@ Ladders ladders_of(const RopeNd& encoding) {
   const bool alike = !normalized && encoding.frequencies != AxisFrequencies::per_axis;
   Ladders all;
   for (std::int64_t axis = 0; axis < (alike ? 1 : axes(encoding)); ++axis)
-    all.ladders.push_back(normalized ? normalized_ladder(encoding, axis) : Ladder{rope_of(encoding, axis)});
+    all.ladders.push_back(normalized ? spec_rope_nd::normalized_ladder(encoding, axis)
+                                     : Ladder{spec_rope_nd::rope_of(encoding, axis)});
   if (pairs(encoding.rope) == 0) return all;
   std::vector<std::int64_t> pairs_so_far(order.size(), 0);
   std::int64_t pair = 0;
@@ -131,13 +136,14 @@ Ladders ladders_of(const RopeNd& encoding) {
     const std::int64_t k = pairs_so_far[a]++;
     std::int64_t index = pair++;
     if (encoding.frequencies == AxisFrequencies::per_axis)
-      index = encoding.ladder == LadderShape::both_ends ? section_of(encoding, axis) - 1 - k : k;
+      index = encoding.ladder == LadderShape::both_ends ? spec_rope_nd::section_of(encoding, axis) - 1 - k : k;
     if (encoding.frequencies == AxisFrequencies::dealt) index = place_of_axis[a] + k * axes(encoding);
     all.places.push_back({alike ? 0 : axis, index});
   }
   return all;
 }
 
+namespace spec_rope_nd {
 namespace {
 
 [[noreturn]] void refuse_order(const RopeNd& encoding, const std::vector<std::int64_t>& order) {
@@ -419,17 +425,18 @@ std::vector<FieldMeaning> fields() {
 }
 
 }  // namespace
+}  // namespace spec_rope_nd
 
 constinit const EncodingEntry<RopeNd> RopeNd::entry{
     .name = "rope_nd",
     .example = R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24]})",
-    .fields = fields,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
-    .position_bounds = position_bounds,
-    .check_claim = check_claim};
+    .fields = spec_rope_nd::fields,
+    .read = spec_rope_nd::read,
+    .check = spec_rope_nd::check,
+    .write = spec_rope_nd::write,
+    .described = spec_rope_nd::described,
+    .signature = spec_rope_nd::signature,
+    .position_bounds = spec_rope_nd::position_bounds,
+    .check_claim = spec_rope_nd::check_claim};
 
 }  // namespace sextant

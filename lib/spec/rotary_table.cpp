@@ -7,6 +7,7 @@
 #include "lib/spec/of.hpp"
 
 namespace sextant {
+namespace spec_rotary_table {
 namespace {
 
 // Fields of a rope that say how a table is applied.
@@ -47,6 +48,7 @@ std::vector<FieldMeaning> fields() {
 }
 
 }  // namespace
+}  // namespace spec_rotary_table
 
 std::int64_t pairs(const RotaryTable& encoding) { return pairs(encoding.rope); }
 
@@ -66,11 +68,11 @@ std::optional<Spec> recorded_claim(const Spec& spec) {
 constinit const EncodingEntry<RotaryTable> RotaryTable::entry{
     .name = "rotary_table",
     .example = R"({"encoding":"rotary_table","head_dim":128})",
-    .fields = fields,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature};
+    .fields = spec_rotary_table::fields,
+    .read = spec_rotary_table::read,
+    .check = spec_rotary_table::check,
+    .write = spec_rotary_table::write,
+    .described = spec_rotary_table::described,
+    .signature = spec_rotary_table::signature};
 
 }  // namespace sextant

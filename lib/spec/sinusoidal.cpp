@@ -6,6 +6,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_sinusoidal {
 namespace {
 
 constexpr Names<Layout, 2> layouts{{{"interleaved", Layout::interleaved}, {"concatenated", Layout::concatenated}}};
@@ -21,6 +22,7 @@ constexpr double largest_angle_scale = 0x1p20;
 constexpr double largest_exponent = std::numeric_limits<double>::max_exponent;
 
 }  // namespace
+}  // namespace spec_sinusoidal
 
 std::int64_t pairs(const Sinusoidal& encoding) { return encoding.dim / 2; }
 
@@ -37,6 +39,7 @@ std::optional<std::int64_t> padding_channel(const Sinusoidal& encoding) {
 
 double angles_per_step(const Sinusoidal& encoding) { return encoding.angle_scale * encoding.positions.step; }
 
+namespace spec_sinusoidal {
 namespace {
 
 // The shift by either of its two names.
@@ -153,15 +156,16 @@ std::vector<FieldMeaning> fields() {
 }
 
 }  // namespace
+}  // namespace spec_sinusoidal
 
 constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{.name = "sinusoidal",
                                                             .example = R"({"encoding":"sinusoidal","dim":512})",
-                                                            .fields = fields,
-                                                            .read = read,
-                                                            .check = check,
-                                                            .write = write,
-                                                            .described = described,
-                                                            .signature = signature,
-                                                            .check_within = check_within};
+                                                            .fields = spec_sinusoidal::fields,
+                                                            .read = spec_sinusoidal::read,
+                                                            .check = spec_sinusoidal::check,
+                                                            .write = spec_sinusoidal::write,
+                                                            .described = spec_sinusoidal::described,
+                                                            .signature = spec_sinusoidal::signature,
+                                                            .check_within = spec_sinusoidal::check_within};
 
 }  // namespace sextant

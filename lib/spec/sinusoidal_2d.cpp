@@ -5,6 +5,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_sinusoidal_2d {
 namespace {
 
 constexpr Names<Layout, 2> layouts{{{"interleaved", Layout::interleaved}, {"concatenated", Layout::concatenated}}};
@@ -12,6 +13,7 @@ constexpr Names<AxisOrder, 2> axis_orders{
     {{"height_first", AxisOrder::height_first}, {"width_first", AxisOrder::width_first}}};
 
 }  // namespace
+}  // namespace spec_sinusoidal_2d
 
 std::int64_t pairs(const Sinusoidal2d& encoding) { return encoding.dim / 4; }
 
@@ -32,6 +34,7 @@ Channels channels_of_pair(const Sinusoidal2d& encoding, GridAxis axis, std::int6
 
 std::int64_t position_count(const Sinusoidal2d& encoding) { return std::max(encoding.height, encoding.width); }
 
+namespace spec_sinusoidal_2d {
 namespace {
 
 Sinusoidal2d read(Fields& fields) {
@@ -86,18 +89,19 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_sinusoidal_2d
 
 constinit const EncodingEntry<Sinusoidal2d> Sinusoidal2d::entry{
     .name = "sinusoidal_2d",
     .example = R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14})",
-    .fields = listed<field_meanings>,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
+    .fields = listed<spec_sinusoidal_2d::field_meanings>,
+    .read = spec_sinusoidal_2d::read,
+    .check = spec_sinusoidal_2d::check,
+    .write = spec_sinusoidal_2d::write,
+    .described = spec_sinusoidal_2d::described,
+    .signature = spec_sinusoidal_2d::signature,
     .position_bounds =
         [](const Sinusoidal2d& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); },
-    .check_claim = check_claim};
+    .check_claim = spec_sinusoidal_2d::check_claim};
 
 }  // namespace sextant

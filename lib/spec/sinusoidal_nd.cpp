@@ -9,6 +9,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_sinusoidal_nd {
 namespace {
 
 constexpr Names<Layout, 2> layouts{{{"interleaved", Layout::interleaved}, {"concatenated", Layout::concatenated}}};
@@ -37,6 +38,7 @@ double scale_of(const SinusoidalNd& encoding, std::int64_t axis) {
 }
 
 }  // namespace
+}  // namespace spec_sinusoidal_nd
 
 std::int64_t axes(const SinusoidalNd& encoding) { return std::ssize(encoding.extents); }
 
@@ -49,7 +51,7 @@ std::vector<std::int64_t> order_of_axes(const SinusoidalNd& encoding) {
 
 Sinusoidal code_of_axis(const SinusoidalNd& encoding, std::int64_t axis) {
   Sinusoidal code;
-  code.dim = channels_of(encoding, axis);
+  code.dim = spec_sinusoidal_nd::channels_of(encoding, axis);
   code.base = encoding.base;
   code.layout = encoding.layout;
   code.first = encoding.first;
@@ -60,12 +62,14 @@ Sinusoidal code_of_axis(const SinusoidalNd& encoding, std::int64_t axis) {
 
 CountUnit unit_of_axis(const SinusoidalNd& encoding, std::int64_t axis) {
   if (encoding.coordinates == Coordinates::index)
-    return {.of = CountUnit::Of::radian, .whole = scale_of(encoding, axis)};
+    return {.of = CountUnit::Of::radian, .whole = spec_sinusoidal_nd::scale_of(encoding, axis)};
   const std::int64_t last = encoding.extents[static_cast<std::size_t>(axis)] - 1 + encoding.position_offset;
   return {.of = CountUnit::Of::turn, .whole = static_cast<double>(last), .part = encoding.epsilon};
 }
 
-std::int64_t pairs(const SinusoidalNd& encoding, std::int64_t axis) { return channels_of(encoding, axis) / 2; }
+std::int64_t pairs(const SinusoidalNd& encoding, std::int64_t axis) {
+  return spec_sinusoidal_nd::channels_of(encoding, axis) / 2;
+}
 
 Channels channels_of_pair(const SinusoidalNd& encoding, std::int64_t axis, std::int64_t pair) {
   const Channels within = channels_of_pair(code_of_axis(encoding, axis), pair);
@@ -74,15 +78,18 @@ Channels channels_of_pair(const SinusoidalNd& encoding, std::int64_t axis, std::
   for (const std::int64_t other : order_of_axes(encoding)) {
     if (other == axis) break;
     ++place;
-    start += channels_of(encoding, other);
+    start += spec_sinusoidal_nd::channels_of(encoding, other);
   }
   // Channel 2k + c of axis number j in the row lies at 2(k axes + j) + c.
   if (encoding.channel_order == ChannelOrder::alternating) start = 2 * (pair * (axes(encoding) - 1) + place);
   return {start + within.first, start + within.second};
 }
 
-std::int64_t filled_channels(const SinusoidalNd& encoding) { return std::min(encoding.dim, sum_of(encoding.channels)); }
+std::int64_t filled_channels(const SinusoidalNd& encoding) {
+  return std::min(encoding.dim, spec_sinusoidal_nd::sum_of(encoding.channels));
+}
 
+namespace spec_sinusoidal_nd {
 namespace {
 
 SinusoidalNd read(Fields& fields) {
@@ -243,20 +250,21 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_sinusoidal_nd
 
 constinit const EncodingEntry<SinusoidalNd> SinusoidalNd::entry{
     .name = "sinusoidal_nd",
     .example = R"({"encoding":"sinusoidal_nd","dim":96,"extents":[8,14,14]})",
-    .fields = listed<field_meanings>,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
+    .fields = listed<spec_sinusoidal_nd::field_meanings>,
+    .read = spec_sinusoidal_nd::read,
+    .check = spec_sinusoidal_nd::check,
+    .write = spec_sinusoidal_nd::write,
+    .described = spec_sinusoidal_nd::described,
+    .signature = spec_sinusoidal_nd::signature,
     .position_bounds =
         [](const SinusoidalNd& encoding) {
           return std::optional(PositionBounds{.end = std::ranges::max(encoding.extents)});
         },
-    .check_claim = check_claim};
+    .check_claim = spec_sinusoidal_nd::check_claim};
 
 }  // namespace sextant

@@ -3,6 +3,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_window_bias {
 namespace {
 
 constexpr Names<ClassToken, 2> class_tokens{{{"none", ClassToken::none}, {"first", ClassToken::first}}};
@@ -52,6 +53,7 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 }  // namespace
+}  // namespace spec_window_bias
 
 std::int64_t position_count(const WindowBias& encoding) {
   std::int64_t count = 1;
@@ -60,18 +62,19 @@ std::int64_t position_count(const WindowBias& encoding) {
 }
 
 std::int64_t weight_rows(const WindowBias& encoding) {
-  return places(encoding) + (encoding.class_token == ClassToken::first ? rows_of_class_token : 0);
+  return spec_window_bias::places(encoding) +
+         (encoding.class_token == ClassToken::first ? spec_window_bias::rows_of_class_token : 0);
 }
 
 constinit const EncodingEntry<WindowBias> WindowBias::entry{
     .name = "window_bias",
     .example = R"({"encoding":"window_bias","window":[7,7]})",
-    .fields = listed<field_meanings>,
-    .read = read,
-    .check = check,
-    .write = write,
-    .described = described,
-    .signature = signature,
+    .fields = listed<spec_window_bias::field_meanings>,
+    .read = spec_window_bias::read,
+    .check = spec_window_bias::check,
+    .write = spec_window_bias::write,
+    .described = spec_window_bias::described,
+    .signature = spec_window_bias::signature,
     .position_bounds = [](const WindowBias& encoding) {
       return std::optional(PositionBounds{.end = position_count(encoding)});
     }};

@@ -5,6 +5,7 @@
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
+namespace spec_xpos {
 namespace {
 
 constexpr Names<Role, 2> roles{{{"query", Role::query}, {"key", Role::key}}};
@@ -81,15 +82,16 @@ std::vector<FieldMeaning> fields() {
 constexpr std::string_view described[] = {"head_dim", "rope_theta", "pairing", "role"};
 
 }  // namespace
+}  // namespace spec_xpos
 
 constinit const EncodingEntry<Xpos> Xpos::entry{.name = "xpos",
                                                 .example = R"({"encoding":"xpos","head_dim":128})",
-                                                .fields = fields,
-                                                .read = read,
-                                                .check = check,
-                                                .write = write,
-                                                .described = described,
-                                                .signature = signature,
-                                                .check_within = check_within};
+                                                .fields = spec_xpos::fields,
+                                                .read = spec_xpos::read,
+                                                .check = spec_xpos::check,
+                                                .write = spec_xpos::write,
+                                                .described = spec_xpos::described,
+                                                .signature = spec_xpos::signature,
+                                                .check_within = spec_xpos::check_within};
 
 }  // namespace sextant

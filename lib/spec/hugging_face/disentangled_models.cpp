@@ -15,7 +15,7 @@ namespace {
 using Claims = std::vector<ConfigClaim>;
 
 // What a configuration class has by default, and what it takes.
-struct Sizes {
+struct EncoderSizes {
   std::int64_t hidden_size;
   bool is_relative;
   std::int64_t position_buckets;  ///< 0: none
@@ -42,7 +42,7 @@ std::vector<std::string> split_kinds(std::string text) {
 }
 
 // A list is taken as it is, element by element.
-std::vector<std::string> kinds_of_scores(const Part& part, const Sizes& sizes) {
+std::vector<std::string> kinds_of_scores(const Part& part, const EncoderSizes& sizes) {
   constexpr const char* name = "pos_att_type";
   if (!sizes.takes_text) part.config.refuse_nulls({name}, "a list of strings", fails);
   if (!part.config.has(name)) return part.config.fields().contains(name) ? std::vector<std::string>{} : sizes.scores;
@@ -54,13 +54,9 @@ bool reads_relative_rows(const std::vector<std::string>& kinds) {
   return std::ranges::any_of(kinds, [](const std::string& kind) { return kind == "c2p" || kind == "p2c"; });
 }
 
-void set_dtype(Draft& draft, const Part& part) {
-  if (part.dtype) draft.set("dtype", *part.dtype);
-}
-
 // c2p_pos = clamp(relative_pos + att_span, 0, 2 att_span - 1), and p2c_pos the same of the same query and key.
 // It ends where a table that is added does, and nowhere without one.
-ConfigClaim relative(const Part& part, const Sizes& sizes, const Read<std::int64_t>& length, bool ends) {
+ConfigClaim relative(const Part& part, const EncoderSizes& sizes, const Read<std::int64_t>& length, bool ends) {
   Draft draft(part.name, "relative", part.model_type);
   if (!reads_relative_rows(kinds_of_scores(part, sizes)))
     return draft.refused("pos_att_type has neither c2p nor p2c: no score reads the table of relative positions");
@@ -88,7 +84,7 @@ ConfigClaim relative(const Part& part, const Sizes& sizes, const Read<std::int64
   return draft.claim();
 }
 
-Claims claims_of(const Part& part, const Sizes& sizes) {
+Claims claims_of(const Part& part, const EncoderSizes& sizes) {
   Claims claims;
   const Draft draft(part.name, "", part.model_type);
   part.config.refuse_nulls({"max_position_embeddings", "hidden_size"}, "an integer", fails);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/spec/hugging_face/config_object.hpp"
+#include "lib/spec/hugging_face/part.hpp"
 
 // Private to lib/spec.
 
@@ -63,6 +64,11 @@ class Draft {
 template <class T>
 Read<T> read_or(const std::optional<Read<T>>& read, T fallback, const Draft& draft) {
   return read.value_or(Read<T>{std::move(fallback), draft.default_source()});
+}
+
+/// The part's dtype, where it has one.
+inline void set_dtype(Draft& draft, const Part& part) {
+  if (part.dtype) draft.set("dtype", *part.dtype);
 }
 
 }  // namespace sextant::hugging_face

@@ -26,10 +26,6 @@ std::int64_t in_range(const ConfigObject& config, const char* name, const Read<s
   return read.value;
 }
 
-void set_dtype(Draft& draft, const Part& part) {
-  if (part.dtype) draft.set("dtype", *part.dtype);
-}
-
 // A table of so many rows, of which the first token takes row `first`.
 struct Table {
   Read<std::int64_t> dim;

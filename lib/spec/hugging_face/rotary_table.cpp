@@ -8,7 +8,7 @@ constexpr LayerPattern linear_pattern{.field = "full_attention_interval", .every
 
 // Each row is of transformers 5.23: defaults of models/TYPE/configuration_TYPE.py, turning of the modeling file beside
 // it (rotate_half, apply_rotary_pos_emb and their callers). ci/field measures them against that code.
-constexpr RotaryModel table[] = {
+constexpr RotaryModel rotary_model_list[] = {
     {"apertus",
      {4096, 32, 0, 32, 65536},
      12e6,
@@ -259,10 +259,10 @@ constexpr RotaryModel table[] = {
 
 }  // namespace
 
-std::span<const RotaryModel> rotary_models() { return table; }
+std::span<const RotaryModel> rotary_models() { return rotary_model_list; }
 
 const RotaryModel* rotary_model(std::string_view model_type) {
-  for (const RotaryModel& model : table) {
+  for (const RotaryModel& model : rotary_model_list) {
     if (model.model_type == model_type) return &model;
   }
   return nullptr;
