@@ -12,11 +12,11 @@
 #   listed. Its rooms are the folders; the sources that are listed have those of what they link.
 # sextant_precompile(TARGET HEADER...)
 #   Most sources of the target include these headers of others, which are then read once.
-# sextant_unite(TARGET COUNT|FOLDERS)
+# sextant_unite(TARGET COUNT|FOLDERS|BY HEADER)
 #   Sources are compiled COUNT at a time, or those of a folder at once, where most of their cost is what they share: the templates of headers. Four
 #   units of 8 sources of properties/ take 31 s, one of 32 takes 20. Their names without linkage are then one scope's, and differ; by folders, a new
-#   source moves none of another folder. Those that Highway takes once per target stand alone. Not in builds without precompiled headers, which see
-#   that each source stands alone.
+#   source moves none of another folder. By a header, those that include it are one unit, so that its templates are made once, and the others are
+#   another. Those that Highway takes once per target stand alone. Not in builds without precompiled headers, which see that each source stands alone.
 # sextant_optimize(TARGET LEVEL)
 #   A release's optimization where CMake's -O3 costs more of a build than it saves of a run: no loop of the target takes long.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] [SLOW PATTERN...] LIBRARIES ...)
@@ -190,7 +190,7 @@ function(sextant_unite target units)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
-  if(units STREQUAL "FOLDERS")
+  if(units MATCHES "^(FOLDERS|BY)$")
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
   else()
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${units})
@@ -208,6 +208,13 @@ function(sextant_unite target units)
       cmake_path(GET source PARENT_PATH folder)
       string(REPLACE "/" "_" folder "${folder}/")
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+    elseif(units STREQUAL "BY")
+      file(STRINGS ${source} names_header REGEX "#include \"${ARGV2}\"" LIMIT_COUNT 1)
+      if(names_header)
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP with)
+      else()
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP without)
+      endif()
     endif()
   endforeach()
 endfunction()

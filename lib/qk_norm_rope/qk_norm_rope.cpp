@@ -12,7 +12,7 @@
 namespace sextant {
 namespace {
 
-constexpr std::string_view encoder = "QkNormRopeEncoder";
+constexpr std::string_view qk_norm_rope_encoder = "QkNormRopeEncoder";
 
 const QkNormRope& checked(const QkNormRope& encoding) {
   Spec spec;
@@ -126,10 +126,10 @@ QkNormRopeEncoder::QkNormRopeEncoder(const QkNormRope& encoding) : encoding_(che
 void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions,
                               const Heads& y) const {
   const std::int64_t head_dim = encoding_.rope.head_dim;
-  const VectorCall call = check_vectors(encoder, head_dim, 1, x, positions, y, ResultDtype::any_floating);
-  check_tensor(encoder, "weight", weight, {head_dim});
+  const VectorCall call = check_vectors(qk_norm_rope_encoder, head_dim, 1, x, positions, y, ResultDtype::any_floating);
+  check_tensor(qk_norm_rope_encoder, "weight", weight, {head_dim});
   if (weight.dtype != x.dtype)
-    throw std::invalid_argument(std::string(encoder) + ": the weight is of another dtype than x");
+    throw std::invalid_argument(std::string(qk_norm_rope_encoder) + ": the weight is of another dtype than x");
   if (call.elements == 0) return;
   const std::vector<double> gains = gains_of(weight, encoding_.weight_offset);
   const bool alike = length_scope(encoding_.rope.rope_scaling) == LengthScope::call;

@@ -12,7 +12,7 @@
 namespace sextant {
 namespace {
 
-constexpr std::string_view encoder = "RopeEncoder";
+constexpr std::string_view rope_encoder = "RopeEncoder";
 
 // Of a call that has been checked.
 void turn_at_length(const RopePlans& plans, std::int64_t length, const RopePass& pass, const ConstHeads& x,
@@ -36,7 +36,7 @@ HeadsOf<Bytes> batch_row(HeadsOf<Bytes> heads, std::int64_t row) {
 
 void turn(const RopePlans& plans, const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions,
           const Heads& y, Rounding rounding, ResultDtype result = ResultDtype::that_of_x) {
-  const VectorCall call = check_vectors(encoder, plans.encoding().head_dim, 1, x, positions, y, result);
+  const VectorCall call = check_vectors(rope_encoder, plans.encoding().head_dim, 1, x, positions, y, result);
   if (call.elements == 0) return;
   if (pairs(plans.encoding()) == 0)
     return x.dtype == y.dtype ? carry(plans.encoding(), pass, x, y) : carry_and_round(plans.encoding(), pass, x, y);
@@ -78,7 +78,7 @@ void RopeEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t>
 }
 
 void RopeEncoder::tables(std::span<const std::int64_t> positions, const Rows& cos, const Rows& sin) const {
-  const std::int64_t length = check_tables(encoder, pairs(encoding()), positions, cos, sin);
+  const std::int64_t length = check_tables(rope_encoder, pairs(encoding()), positions, cos, sin);
   std::optional<RopePlan> own;
   const TableJob job(PairTurns(plans_->for_length(length, own)), positions, cos, sin);
   share(cos.rows, cos.rows * cos.width * 2,

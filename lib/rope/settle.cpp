@@ -14,7 +14,7 @@
 namespace sextant {
 namespace {
 
-enum class Component { first, second };
+enum class PairComponent { first, second };
 
 // ---- Double-double, with std::fma (exact by the C standard, whatever the machine has). u = 2^-53; bounds in units of
 // u^2.
@@ -44,15 +44,16 @@ Sum sum(const Sum& x, const Sum& y) {
 
 // The double-double tier, for magnitudes of x in [2^-900, 2^900] and a in [2^-20, 2^20], where nothing that is lost to
 // underflow, at most 2^-1072, comes near the bound: 256 u^2 of a m, m = |x0| + |x1| (docs/proofs/rope.md, step 5).
-std::optional<double> by_double_double(const OpenPair& open, Component component) {
+std::optional<double> by_double_double(const OpenPair& open, PairComponent component) {
   const double size = std::fabs(open.first) + std::fabs(open.second);
   if (!(size >= 0x1p-900 && size <= 0x1p900)) return std::nullopt;
   if (!(open.plan->factor.high >= 0x1p-20 && open.plan->factor.high <= 0x1p20)) return std::nullopt;
   const Sum a{open.plan->factor.high, open.plan->factor.low};
   const Sum cos = product(open.cos, a);
   const Sum sin = product(open.sin, a);
-  const Sum value = component == Component::first ? sum(product(cos, {open.first, 0}), product(sin, {-open.second, 0}))
-                                                  : sum(product(sin, {open.first, 0}), product(cos, {open.second, 0}));
+  const Sum value = component == PairComponent::first
+                        ? sum(product(cos, {open.first, 0}), product(sin, {-open.second, 0}))
+                        : sum(product(sin, {open.first, 0}), product(cos, {open.second, 0}));
   return round_interval(open.dtype, value.high, value.low, 0x1p-98 * a.high * size);
 }
 
@@ -88,13 +89,13 @@ WideRotation<Real> wide_rotation(const OpenPair& open) {
 }
 
 template <class Real>
-Approximation<Real> estimate(const OpenPair& open, Component component) {
+Approximation<Real> estimate(const OpenPair& open, PairComponent component) {
   const Real a = open.plan->factor.rational
                      ? Real(Real(open.plan->factor.rational->numerator) / open.plan->factor.rational->denominator)
                      : wide_attention_factor<Real>(open.plan->encoding);
-  const Real own = component == Component::first ? open.first : open.second;
+  const Real own = component == PairComponent::first ? open.first : open.second;
   if (open.position == 0) return {a * own, ldexp(Real(abs(a * own)), 24 - bits_of<Real>())};
-  const Real other = component == Component::first ? Real(-Real(open.second)) : Real(open.first);
+  const Real other = component == PairComponent::first ? Real(-Real(open.second)) : Real(open.first);
   const WideRotation<Real> rotation = wide_rotation<Real>(open);
   const Real from_own = own * rotation.turn.cos;
   const Real from_other = other * rotation.turn.sin;
@@ -103,13 +104,13 @@ Approximation<Real> estimate(const OpenPair& open, Component component) {
   return {a * (from_own + from_other), a * (2 * inner + roundings)};
 }
 
-double by_wide(const OpenPair& open, Component component) {
+double by_wide(const OpenPair& open, PairComponent component) {
   if (open.position == 0 && open.plan->factor.rational) {
     // The one case with ties. x times the numerator has 106 bits, a tie times the denominator 60, so that two different
     // ones are 2^-170 apart, relatively: the quotient, correctly rounded, is on the right side of a tie or, where it is
     // one, exact.
     fill_wide_constants();
-    const Wide<256> x = component == Component::first ? open.first : open.second;
+    const Wide<256> x = component == PairComponent::first ? open.first : open.second;
     return round_wide(open.dtype,
                       Wide<256>(x * open.plan->factor.rational->numerator / open.plan->factor.rational->denominator));
   }
@@ -126,9 +127,9 @@ std::optional<double> rational_sine(int j) {
 std::optional<double> rational_cosine(int j) { return rational_sine((j + 6) % 24); }
 
 // At a turn of j/24, what is exact: docs/proofs/rope.md, step 20. The attention factor is 1.
-std::optional<double> exact_component(const OpenPair& open, int j, Component component) {
-  const double own = component == Component::first ? open.first : open.second;
-  const double other = component == Component::first ? -open.second : open.first;
+std::optional<double> exact_component(const OpenPair& open, int j, PairComponent component) {
+  const double own = component == PairComponent::first ? open.first : open.second;
+  const double other = component == PairComponent::first ? -open.second : open.first;
   if (j % 6 == 3) {
     // Sine and cosine are as large: they cancel or nothing is exact.
     const double of_own = j == 3 || j == 21 ? own : -own;
@@ -146,13 +147,13 @@ std::optional<double> exact_component(const OpenPair& open, int j, Component com
   return std::nullopt;
 }
 
-double finite_component(const OpenPair& open, Component component) {
+double finite_component(const OpenPair& open, PairComponent component) {
   if (open.position != 0) {
     if (const auto j = open.plan->exact_turns.twenty_fourths(open.pair, open.position)) {
       if (const auto value = exact_component(open, *j, component)) return *value;
     }
   }
-  const bool zero = open.position == 0 ? (component == Component::first ? open.first : open.second) == 0
+  const bool zero = open.position == 0 ? (component == PairComponent::first ? open.first : open.second) == 0
                                        : open.first == 0 && open.second == 0;
   if (zero) return 0;
   if (open.position != 0) {
@@ -201,7 +202,7 @@ SettledPair settle(const OpenPair& open) {
     const auto [sin, cos] = certain_signs(open);
     return {canonical(open.first * cos - open.second * sin), canonical(open.first * sin + open.second * cos)};
   }
-  return {finite_component(open, Component::first), finite_component(open, Component::second)};
+  return {finite_component(open, PairComponent::first), finite_component(open, PairComponent::second)};
 }
 
 }  // namespace sextant

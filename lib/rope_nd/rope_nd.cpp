@@ -17,7 +17,7 @@
 namespace sextant {
 namespace {
 
-constexpr std::string_view encoder = "RopeNdEncoder";
+constexpr std::string_view rope_nd_encoder = "RopeNdEncoder";
 
 const RopeNd& checked(const RopeNd& encoding) {
   Spec spec;
@@ -103,8 +103,8 @@ std::vector<std::int64_t> RopeNdEncoder::State::counts(std::span<const std::int6
     for (const std::int64_t position : positions.subspan(static_cast<std::size_t>(axis) * tokens, tokens)) {
       if (position < -limit || position > limit) {
         throw std::out_of_range(
-            fmt::format("{}: positions: expected -{} to {} where coordinates are normalized, got {}", encoder, limit,
-                        limit, position));
+            fmt::format("{}: positions: expected -{} to {} where coordinates are normalized, got {}", rope_nd_encoder,
+                        limit, limit, position));
       }
       list.push_back(counted(encoding, axis, position));
     }
@@ -114,7 +114,7 @@ std::vector<std::int64_t> RopeNdEncoder::State::counts(std::span<const std::int6
 
 void RopeNdEncoder::State::turn(RopePass (*pass)(const Rope&), const ConstHeads& x,
                                 std::span<const std::int64_t> positions, const Heads& y) const {
-  const VectorCall call = check_vectors(encoder, encoding.rope.head_dim, axes(encoding), x, positions, y);
+  const VectorCall call = check_vectors(rope_nd_encoder, encoding.rope.head_dim, axes(encoding), x, positions, y);
   if (call.elements == 0) return;
   if (pairs(encoding.rope) == 0) return carry(encoding.rope, pass(encoding.rope), x, y);
   std::vector<std::int64_t> counted_positions;
@@ -160,7 +160,7 @@ Tensor RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> posi
 }
 
 void RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
-  check_apart(encoder, x.data, out);
+  check_apart(rope_nd_encoder, x.data, out);
   const Heads y = heads_of(x, out);
   if (reinterpret_cast<std::uintptr_t>(out.data()) % size_of(x.dtype) == 0) return apply(heads_of(x), positions, y);
   std::ranges::copy(rotate(x, positions).data, out.begin());

@@ -13,12 +13,12 @@ namespace sextant {
 namespace {
 
 // w_pair = base^(-numerator/denominator).
-struct Exponent {
+struct PairExponent {
   std::int64_t numerator;
   std::int64_t denominator;
 };
 
-Exponent exponent_of(const Sinusoidal& encoding, std::int64_t pair) {
+PairExponent exponent_of(const Sinusoidal& encoding, std::int64_t pair) {
   return {pair, pairs(encoding) - encoding.downscale_freq_shift};
 }
 
@@ -54,7 +54,7 @@ std::optional<double> attempt(Dtype dtype, const SinusoidalPlan& plan, std::int6
 using boost::multiprecision::cpp_int;
 
 // A double that is not negative as an integer in units of 2^-1074.
-cpp_int in_least_units(double value) {
+cpp_int in_units_of_doubles(double value) {
   int exponent = 0;
   const auto whole = static_cast<std::int64_t>(std::ldexp(std::frexp(value, &exponent), 53));
   const int shift = exponent - 53 + 1074;
@@ -68,8 +68,9 @@ std::optional<int> quarters_of_turn(const SinusoidalPlan& plan, std::int64_t pai
   const auto [numerator, denominator] = exponent_of(plan.encoding, pair);
   const auto divisor = rational_power(plan.encoding.base, numerator, denominator);
   if (!divisor) return std::nullopt;
-  const cpp_int turns = cpp_int(4) * position * in_least_units(angles_per_step(plan.encoding)) << 1074;
-  const cpp_int parts = in_least_units(*divisor) * (in_least_units(plan.unit.whole) + in_least_units(plan.unit.part));
+  const cpp_int turns = cpp_int(4) * position * in_units_of_doubles(angles_per_step(plan.encoding)) << 1074;
+  const cpp_int parts =
+      in_units_of_doubles(*divisor) * (in_units_of_doubles(plan.unit.whole) + in_units_of_doubles(plan.unit.part));
   if (turns % parts != 0) return std::nullopt;
   const auto rest = static_cast<int>(cpp_int(turns / parts % 4));
   return rest < 0 ? rest + 4 : rest;

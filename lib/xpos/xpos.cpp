@@ -16,7 +16,7 @@
 namespace sextant {
 namespace {
 
-constexpr std::string_view encoder = "XposEncoder";
+constexpr std::string_view xpos_encoder = "XposEncoder";
 
 const Xpos& checked(const Xpos& encoding) {
   Spec spec;
@@ -181,7 +181,7 @@ struct XposEncoder::State {
 
 void XposEncoder::State::turn(const RopePass& pass, const PairedChannels& places, const ConstHeads& x,
                               std::span<const std::int64_t> positions, const Heads& y) const {
-  const VectorCall call = check_vectors(encoder, encoding.rope.head_dim, 1, x, positions, y);
+  const VectorCall call = check_vectors(xpos_encoder, encoding.rope.head_dim, 1, x, positions, y);
   if (call.elements == 0) return;
   const Sense sense = pass.direction == Direction::counterclockwise ? Sense::counterclockwise : Sense::clockwise;
   const Spiral& spiral = sense == Sense::counterclockwise ? counterclockwise : clockwise;
@@ -238,7 +238,7 @@ Tensor XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positi
 }
 
 void XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
-  check_apart(encoder, x.data, out);
+  check_apart(xpos_encoder, x.data, out);
   const Heads y = heads_of(x, out);
   if (reinterpret_cast<std::uintptr_t>(out.data()) % size_of(x.dtype) == 0) return apply(heads_of(x), positions, y);
   std::ranges::copy(rotate(x, positions).data, out.begin());
