@@ -8,6 +8,7 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/attention_budget.hpp"
 #include "properties/model/attention_oracle.hpp"
@@ -102,10 +103,10 @@ CasesOf<Question> attention_sequences() {
   };
   cases.drawn = [drawn = cases.drawn](const Spec& spec) {
     // Mostly short; one in 32 is of two tiles or more.
-    const auto parts = rc::gen::pair(drawn(spec), gen::count(0, 63));
+    const auto parts = gen::pair(drawn(spec), gen::count(0, 63));
     const std::int64_t lengths[] = {longest_sequence(spec, 257), longest_sequence(spec, 1025)};
-    return rc::gen::map(parts, [=, longest = longest_sequence(spec, longest_attention)](
-                                   const std::pair<Question, std::int64_t>& drawn_pair) {
+    return gen::map(parts, [=, longest = longest_sequence(spec, longest_attention)](
+                               const std::pair<Question, std::int64_t>& drawn_pair) {
       auto [question, which] = drawn_pair;
       if (which < std::ssize(lengths)) {
         question.tokens = lengths[which];

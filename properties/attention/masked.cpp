@@ -9,6 +9,7 @@
 
 #include "properties/attention/steps.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
@@ -133,7 +134,7 @@ CasesOf<Poisoned> poisoned_cases() {
     return list;
   };
   cases.drawn = [drawn = cases.drawn, longest](const Spec& spec) {
-    return rc::gen::map(drawn(spec), [most = longest(spec)](Poisoned asked) {
+    return gen::map(drawn(spec), [most = longest(spec)](Poisoned asked) {
       asked.tokens = std::min(asked.tokens, most);
       asked.batch = std::min<std::int64_t>(asked.batch, 3);
       asked.fill = every_key_counts + asked.fill % 100;

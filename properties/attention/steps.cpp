@@ -9,6 +9,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/model/attention_budget.hpp"
 #include "properties/model/attention_calls.hpp"
@@ -254,9 +255,9 @@ CasesOf<Step> steps() {
   };
   cases.drawn = [](const Spec& spec) {
     const gen::PositionRange range{spec.min_position, last_position_of(spec)};
-    const auto parts = rc::gen::tuple(gen::position(range), gen::count(0, 1 << 20), gen::count(0, 1 << 20),
-                                      gen::count(1, 5), gen::count(0, 1 << 16));
-    return rc::gen::map(parts, [spec, longest = longest_of(spec)](const auto& drawn) {
+    const auto parts = gen::tuple(gen::position(range), gen::count(0, 1 << 20), gen::count(0, 1 << 20),
+                                  gen::count(1, 5), gen::count(0, 1 << 16));
+    return gen::map(parts, [spec, longest = longest_of(spec)](const auto& drawn) {
       const auto& [position, tokens, queries, batch, fill] = drawn;
       constexpr std::int64_t one_long_in = 16;
       constexpr std::int64_t short_call = 40;
@@ -291,8 +292,8 @@ CasesOf<Step> padded_calls() {
     return list;
   };
   cases.drawn = [drawn = cases.drawn](const Spec& spec) {
-    return rc::gen::map(drawn(spec),
-                        [spec](const Step& step) { return step.fill % 3 == 0 ? whole_call(spec, step) : step; });
+    return gen::map(drawn(spec),
+                    [spec](const Step& step) { return step.fill % 3 == 0 ? whole_call(spec, step) : step; });
   };
   return cases;
 }

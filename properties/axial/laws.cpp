@@ -7,6 +7,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/budget.hpp"
@@ -149,14 +150,14 @@ CasesOf<AxisShift> axis_shifts() {
   cases.drawn = of<RopeNd>([](const Spec& spec, const RopeNd& encoding) {
     const gen::PositionRange starts{spec.min_position, last_position_of(spec) - 1};
     const gen::PositionRange shifts{1, last_position_of(spec) - spec.min_position};
-    const auto parts = rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts),
-                                      gen::count(0, axes(encoding) - 1), gen::count(0, 1000));
-    return rc::gen::map(
-        parts, [last = last_position_of(spec)](
-                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
-          const auto [m, n, shift, axis, fill] = drawn;
-          return AxisShift{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), axis, fill};
-        });
+    const auto parts = gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts),
+                                  gen::count(0, axes(encoding) - 1), gen::count(0, 1000));
+    return gen::map(parts,
+                    [last = last_position_of(spec)](
+                        const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
+                      const auto [m, n, shift, axis, fill] = drawn;
+                      return AxisShift{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), axis, fill};
+                    });
   });
   return cases;
 }

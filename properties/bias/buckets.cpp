@@ -5,6 +5,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/bucket_arithmetic.hpp"
 #include "properties/model/family.hpp"
@@ -45,11 +46,11 @@ CasesOf<Distances> distances_of_the_claim() {
     return list;
   });
   cases.drawn = [](const Spec& spec) {
-    return rc::gen::map(rc::gen::pair(gen::position({-reach(spec), reach(spec) + 1}), gen::one_of({1, 3, 16, 64})),
-                        [last = reach(spec)](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Distances{.relative = drawn.first,
-                                           .count = std::min(drawn.second, last - drawn.first + 1)};
-                        });
+    return gen::map(gen::pair(gen::position({-reach(spec), reach(spec) + 1}), gen::one_of({1, 3, 16, 64})),
+                    [last = reach(spec)](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                      return Distances{.relative = drawn.first,
+                                       .count = std::min(drawn.second, last - drawn.first + 1)};
+                    });
   };
   return cases;
 }

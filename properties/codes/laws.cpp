@@ -6,6 +6,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/failure.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/answers.hpp"
@@ -112,8 +113,7 @@ CasesOf<BeyondCode> places_beyond_code() {
   };
   cases.first = [](const Spec&) -> std::vector<BeyondCode> { return {{0}, {1}, {1000}}; };
   cases.drawn = [](const Spec&) {
-    return rc::gen::map(gen::position({0, std::int64_t{1} << 20}),
-                        [](std::int64_t beyond) { return BeyondCode{beyond}; });
+    return gen::map(gen::position({0, std::int64_t{1} << 20}), [](std::int64_t beyond) { return BeyondCode{beyond}; });
   };
   return cases;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "properties/engine/property.hpp"
+#include "properties/gen/draw.hpp"
 
 namespace sextant {
 
@@ -78,10 +79,9 @@ Values values_of(const std::vector<FieldOf<Values>>& fields, const Case& row) {
   return values;
 }
 
-/// Gives a property its cases, and the check that `make_check(spec)` returns for them: a CheckOf or, for Sessions::own,
-/// a SubjectCheckOf.
-template <class Values, class MakeCheck>
-void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_check) {
+/// Gives a property its cases. Its checks are still to be given.
+template <class Values>
+void use_only_cases(Property& property, const CasesOf<Values>& cases) {
   const auto rows = [fields = cases.fields](const Spec& spec, const std::vector<Values>& list) {
     std::vector<Case> result;
     const std::vector<FieldOf<Values>> layout = list.empty() ? std::vector<FieldOf<Values>>{} : fields(spec);
@@ -106,19 +106,33 @@ void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_
     return result;
   };
   property.cases = [cases](const Spec& spec) {
-    return rc::gen::map(cases.drawn(spec),
-                        [fields = cases.fields(spec)](const Values& values) { return case_of(fields, values); });
+    return gen::map(cases.drawn(spec),
+                    [fields = cases.fields(spec)](const Values& values) { return case_of(fields, values); });
   };
-  using Made = std::invoke_result_t<MakeCheck, const Spec&>;
-  const auto reading = [fields = cases.fields, make_check](const Spec& spec) {
-    return [fields = fields(spec), check = make_check(spec)](auto& asked, const Case& row) mutable {
+}
+
+/// A check of values as one of rows. `Asked` is what it asks: a Session, or a Subject.
+template <class Asked, class Values>
+std::function<std::function<Judgement(Asked& asked, const Case& row)>(const Spec& spec)> check_of_rows(
+    const CasesOf<Values>& cases,
+    std::function<std::function<Judgement(Asked& asked, const Values& values)>(const Spec& spec)> make_check) {
+  return [fields = cases.fields, make_check = std::move(make_check)](const Spec& spec) {
+    return [fields = fields(spec), check = make_check(spec)](Asked& asked, const Case& row) {
       return check(asked, values_of(fields, row));
     };
   };
+}
+
+/// Gives a property its cases, and the check that `make_check(spec)` returns for them: a CheckOf or, for Sessions::own,
+/// a SubjectCheckOf. What does not depend on the type of `make_check` stands above, so that it is compiled once.
+template <class Values, class MakeCheck>
+void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_check) {
+  use_only_cases(property, cases);
+  using Made = std::invoke_result_t<MakeCheck, const Spec&>;
   if constexpr (std::is_invocable_r_v<Judgement, Made&, Session&, const Values&>) {
-    property.make_check = reading;
+    property.make_check = check_of_rows<Session, Values>(cases, std::move(make_check));
   } else {
-    property.make_subject_check = reading;
+    property.make_subject_check = check_of_rows<const Subject, Values>(cases, std::move(make_check));
   }
 }
 

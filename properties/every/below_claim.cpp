@@ -8,6 +8,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/every/call_sequences.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/reshaped.hpp"
 
@@ -31,7 +32,7 @@ CasesOf<Below> places_below() {
   cases.related = [](const Spec&, const Below& asked) { return asked.tokens <= asked.below; };
   cases.first = [](const Spec&) -> std::vector<Below> { return {{1, 1}, {2, 1}, {16, 16}, {1000, 1}, {4096, 33}}; };
   cases.drawn = [](const Spec&) {
-    return rc::gen::map(rc::gen::pair(gen::count(1, furthest), gen::one_of({1, 1, 2, 16})), [](const auto& drawn) {
+    return gen::map(gen::pair(gen::count(1, furthest), gen::one_of({1, 1, 2, 16})), [](const auto& drawn) {
       return Below{drawn.first, std::min<std::int64_t>(drawn.first, drawn.second)};
     });
   };

@@ -4,6 +4,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/question.hpp"
 
@@ -40,7 +41,7 @@ CasesOf<Empty> empty_calls() {
     return list;
   };
   cases.drawn = [](const Spec& spec) {
-    return rc::gen::map(gen::count(0, extents_of(spec) - 1), [](std::int64_t extent) { return Empty{extent}; });
+    return gen::map(gen::count(0, extents_of(spec) - 1), [](std::int64_t extent) { return Empty{extent}; });
   };
   return cases;
 }

@@ -8,6 +8,7 @@
 #include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/every/call_sequences.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/model.hpp"
 #include "subjects/operations.hpp"
@@ -66,9 +67,9 @@ CasesOf<History> histories() {
   cases.drawn = [](const Spec& spec) {
     const auto position = gen::position(model_of(spec)->range());
     const auto tokens = gen::one_of({1, 1, 2, 3, 16, 33, 64});
-    const auto parts = rc::gen::tuple(position, tokens, position, tokens, gen::count(0, scripts - 1),
-                                      gen::count(0, 1000), gen::count(0, 2 * sequences - 1));
-    return rc::gen::map(parts, [spec](const auto& drawn) {
+    const auto parts = gen::tuple(position, tokens, position, tokens, gen::count(0, scripts - 1), gen::count(0, 1000),
+                                  gen::count(0, 2 * sequences - 1));
+    return gen::map(parts, [spec](const auto& drawn) {
       History history = std::apply([](auto... value) { return History{value...}; }, drawn);
       if (history.sequence >= sequences || !has_calls(spec, history)) history.sequence = 0;
       return history;

@@ -9,6 +9,7 @@
 #include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/every/call_sequences.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/question.hpp"
@@ -85,9 +86,9 @@ CasesOf<Beyond> places_beyond() {
   };
   cases.drawn = [](const Spec& spec) {
     const Border border(*model_of(spec));
-    const auto parts = rc::gen::tuple(gen::position({std::min(border.trained_end, border.last - 1), border.last}),
-                                      gen::one_of({1, 1, 2, 16, 33, 64, 257}), gen::count(0, 63), gen::count(0, 1000));
-    return rc::gen::map(parts, [border](const auto& drawn) {
+    const auto parts = gen::tuple(gen::position({std::min(border.trained_end, border.last - 1), border.last}),
+                                  gen::one_of({1, 1, 2, 16, 33, 64, 257}), gen::count(0, 63), gen::count(0, 1000));
+    return gen::map(parts, [border](const auto& drawn) {
       const auto& [position, tokens, before, fill] = drawn;
       if (!border.exists()) return Beyond{border.last - 1, 1, 2};
       const std::int64_t from =

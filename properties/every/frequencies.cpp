@@ -6,6 +6,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/measured_frequencies.hpp"
 #include "properties/model/model.hpp"
@@ -43,8 +44,8 @@ CasesOf<Stride> strides() {
     return list;
   };
   cases.drawn = [](const Spec& spec) {
-    const auto parts = rc::gen::pair(gen::position({spec.min_position, spec.max_position - 1}), gen::count(0, 20));
-    return rc::gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
+    const auto parts = gen::pair(gen::position({spec.min_position, spec.max_position - 1}), gen::count(0, 20));
+    return gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
       return Stride{drawn.first, std::min(std::int64_t{1} << drawn.second, last - 1 - drawn.first)};
     });
   };

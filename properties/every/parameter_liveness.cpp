@@ -7,6 +7,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/model/cell_questions.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
@@ -48,11 +49,10 @@ CasesOf<Changed> changes() {
     return list;
   };
   cases.drawn = [](const Spec& spec) {
-    return rc::gen::map(
-        rc::gen::pair(gen::count(0, std::ssize(variants_of(spec)) - 1), gen::position(model_of(spec)->range())),
-        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
-          return Changed{.variant = drawn.first, .position = drawn.second};
-        });
+    return gen::map(gen::pair(gen::count(0, std::ssize(variants_of(spec)) - 1), gen::position(model_of(spec)->range())),
+                    [](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                      return Changed{.variant = drawn.first, .position = drawn.second};
+                    });
   };
   return cases;
 }

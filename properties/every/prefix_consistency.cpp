@@ -2,6 +2,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant {
@@ -39,10 +40,9 @@ CasesOf<Chunk> chunks() {
   };
   cases.drawn = [](const Spec& spec) {
     const std::int64_t last = last_position_of(spec);
-    const auto parts =
-        rc::gen::tuple(gen::position({spec.min_position, last - 1}), gen::one_of({2, 3, 5, 8, 17, 33, 64}),
-                       gen::count(0, 63), gen::one_of({1, 1, 2, 4, 16}), gen::count(0, 1000));
-    return rc::gen::map(parts, [last](const auto& drawn) {
+    const auto parts = gen::tuple(gen::position({spec.min_position, last - 1}), gen::one_of({2, 3, 5, 8, 17, 33, 64}),
+                                  gen::count(0, 63), gen::one_of({1, 1, 2, 4, 16}), gen::count(0, 1000));
+    return gen::map(parts, [last](const auto& drawn) {
       auto [position, length, skip, count, fill] = drawn;
       length = std::min(length, last - position);
       count = std::min(count, length - 1);

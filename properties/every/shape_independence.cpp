@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "properties/catalogue.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/reshaped.hpp"
@@ -97,8 +98,8 @@ rc::Gen<Reshaping> drawn_reshapings(const Spec& spec) {
   const auto model = model_of(spec);
   const rc::Gen<Question> large =
       of_many_shapes(drawn_questions(spec), model->range(), model->largest_drawn(), one_large_in);
-  const auto parts = rc::gen::tuple(large, gen::count(0, model->shapes() - 1), gen::count(0, cuts - 1));
-  return rc::gen::map(parts, [model = std::shared_ptr<const EncodingModel>(model_of(spec))](const auto& drawn) {
+  const auto parts = gen::tuple(large, gen::count(0, model->shapes() - 1), gen::count(0, cuts - 1));
+  return gen::map(parts, [model = std::shared_ptr<const EncodingModel>(model_of(spec))](const auto& drawn) {
     const auto& [question, shape, cut] = drawn;
     Question within = clipped(question, model->largest_drawn());
     within.tokens = std::min(within.tokens, model->most_tokens_from(within.position));

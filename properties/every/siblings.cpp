@@ -10,6 +10,7 @@
 #include "properties/engine/typed_cases.hpp"
 #include "properties/every/at_once.hpp"
 #include "properties/every/call_sequences.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/siblings.hpp"
@@ -75,10 +76,10 @@ CasesOf<Together> cases_together() {
   };
   cases.drawn = [](const Spec& spec) {
     const std::int64_t siblings = std::ssize(siblings_of(spec));
-    const auto parts = rc::gen::tuple(gen::position(model_of(spec)->range()), gen::one_of({1, 1, 2, 3, 16, 33, 64}),
-                                      gen::count(0, siblings - 1), gen::count(0, siblings - 1),
-                                      gen::count(0, orders - 1), gen::count(0, 1000));
-    return rc::gen::map(parts, [](const auto& drawn) {
+    const auto parts = gen::tuple(gen::position(model_of(spec)->range()), gen::one_of({1, 1, 2, 3, 16, 33, 64}),
+                                  gen::count(0, siblings - 1), gen::count(0, siblings - 1), gen::count(0, orders - 1),
+                                  gen::count(0, 1000));
+    return gen::map(parts, [](const auto& drawn) {
       const auto& [position, tokens, one, other, order, fill] = drawn;
       return Together{position, tokens, std::min(one, other), std::max(one, other), order, fill};
     });

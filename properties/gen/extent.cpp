@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "properties/gen/draw.hpp"
+
 namespace sextant::gen {
 namespace {
 
@@ -38,7 +40,7 @@ std::span<const std::int64_t> usual_extents() { return usual; }
 
 rc::Gen<Extents> extents(const LargestCall& largest) {
   const auto word = rc::gen::inRange<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max());
-  return rc::gen::map(
+  return gen::map(
       rc::gen::container<std::array<std::uint64_t, 4>>(word), [largest](const std::array<std::uint64_t, 4>& words) {
         std::int64_t left = largest.vectors;
         // Bit i of the choice: extent i is large. A third have two.

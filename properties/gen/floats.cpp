@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "properties/gen/draw.hpp"
+
 namespace sextant::gen {
 namespace {
 
@@ -125,10 +127,10 @@ std::int64_t float_in(Dtype dtype, FloatClass float_class, std::uint64_t word) {
 rc::Gen<std::int64_t> float_bits(Dtype dtype, std::vector<FloatClass> classes) {
   // Raw words, since RapidCheck's integer generators favour small values at small sizes.
   const auto word = rc::gen::inRange<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max());
-  return rc::gen::map(rc::gen::pair(word, word),
-                      [dtype, classes = std::move(classes)](const std::pair<std::uint64_t, std::uint64_t>& words) {
-                        return float_in(dtype, classes[words.first % classes.size()], words.second);
-                      });
+  return gen::map(gen::pair(word, word),
+                  [dtype, classes = std::move(classes)](const std::pair<std::uint64_t, std::uint64_t>& words) {
+                    return float_in(dtype, classes[words.first % classes.size()], words.second);
+                  });
 }
 
 rc::Seq<std::int64_t> simpler_bits(Dtype dtype, std::int64_t bits) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "properties/gen/draw.hpp"
 #include "properties/gen/special_positions.hpp"
 
 namespace sextant::gen {
@@ -56,7 +57,7 @@ rc::Gen<std::int64_t> position(PositionRange range) {
         return range.first + static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(range.last - range.first));
     }
   };
-  return rc::gen::map(rc::gen::pair(word, word), [draw](const std::pair<std::uint64_t, std::uint64_t>& words) {
+  return gen::map(gen::pair(word, word), [draw](const std::pair<std::uint64_t, std::uint64_t>& words) {
     return draw(words.first, words.second);
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/numeric/index.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/order.hpp"
 
 namespace sextant {
@@ -96,7 +97,7 @@ rc::Gen<Question> with_drawn_cells(rc::Gen<Question> others, const CellSpace& sp
   if (space.axes.size() < 2) return others;
   constexpr std::int64_t one_in = 4;
   const auto word = gen::count(0, 2 * one_in * drawings - 1);
-  return rc::gen::map(rc::gen::pair(std::move(others), word), [space](const auto& drawn) {
+  return gen::map(gen::pair(std::move(others), word), [space](const auto& drawn) {
     const auto& [other, number] = drawn;
     if (number % one_in != 0) return other;
     const std::int64_t drawing = number / one_in / 2;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "properties/gen/draw.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/model.hpp"
@@ -108,10 +109,14 @@ std::vector<Question> first_questions(const Spec& spec) {
 }
 
 rc::Gen<Question> drawn_questions(const Spec& spec) {
-  const auto parts = rc::gen::tuple(gen::position(range_in(spec)), gen::one_of({1, 1, 2, 3, 4, 7, 17}),
-                                    gen::one_of({1, 1, 2, 3}), gen::one_of({1, 2, 5, 8}), gen::count(0, 1000));
-  return rc::gen::map(
+  const auto parts = gen::tuple(gen::position(range_in(spec)), gen::one_of({1, 1, 2, 3, 4, 7, 17}),
+                                gen::one_of({1, 1, 2, 3}), gen::one_of({1, 2, 5, 8}), gen::count(0, 1000));
+  return gen::map(
       parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
+}
+
+rc::Gen<std::vector<std::int64_t>> drawn_words(std::size_t count) {
+  return rc::gen::container<std::vector<std::int64_t>>(count, gen::count(0, std::int64_t{1} << 40));
 }
 
 bool fits(const Spec& spec, const Question& question) { return model_of(spec)->fits(question); }
@@ -121,9 +126,9 @@ FieldOf<Question> order_field() { return {"order", FieldRole::order, &Question::
 rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
                                  const gen::LargestCall& largest, std::int64_t one_in) {
   // Of no magnitude that implementations take a slow path for.
-  const auto parts = rc::gen::tuple(gen::position(range), gen::extents(largest), gen::count(0, every_magnitude - 1),
-                                    gen::count(0, gen::orders - 1));
-  const rc::Gen<Question> shaped = rc::gen::map(parts, [](const auto& drawn) {
+  const auto parts = gen::tuple(gen::position(range), gen::extents(largest), gen::count(0, every_magnitude - 1),
+                                gen::count(0, gen::orders - 1));
+  const rc::Gen<Question> shaped = gen::map(parts, [](const auto& drawn) {
     const auto& [position, extents, fill, order] = drawn;
     return Question{position, extents.tokens, extents.batch, extents.heads, fill, order};
   });

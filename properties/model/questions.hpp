@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/gen/placement.hpp"
@@ -31,6 +32,9 @@ struct ExtraOf {
 std::vector<FieldOf<Question>> question_fields(const Spec& spec);
 std::vector<Question> first_questions(const Spec& spec);
 rc::Gen<Question> drawn_questions(const Spec& spec);
+
+/// So many numbers to draw others from, below 2^40.
+rc::Gen<std::vector<std::int64_t>> drawn_words(std::size_t count);
 
 /// The field of Question::order.
 FieldOf<Question> order_field();
@@ -116,13 +120,13 @@ CasesOf<Values> questions(const std::vector<ExtraOf<Values>>& extra = {}) {
   cases.drawn = [extra, with_question](const Spec& spec) {
     std::vector<std::pair<std::int64_t Values::*, std::int64_t>> counts;
     for (const auto& [name, role, member, count] : extra) counts.emplace_back(member, count(spec));
-    const auto words =
-        rc::gen::container<std::vector<std::int64_t>>(extra.size(), gen::count(0, std::int64_t{1} << 40));
-    return rc::gen::map(rc::gen::pair(drawn_questions(spec), words), [counts, with_question](const auto& drawn) {
-      Values values = with_question(drawn.first);
-      for (std::size_t i = 0; i < counts.size(); ++i) values.*counts[i].first = drawn.second[i] % counts[i].second;
-      return values;
-    });
+    return gen::map(gen::pair(drawn_questions(spec), drawn_words(extra.size())),
+                    [counts, with_question](const auto& drawn) {
+                      Values values = with_question(drawn.first);
+                      for (std::size_t i = 0; i < counts.size(); ++i)
+                        values.*counts[i].first = drawn.second[i] % counts[i].second;
+                      return values;
+                    });
   };
   return cases;
 }

@@ -1,4 +1,5 @@
 #include "reference/rope.hpp"
+#include "properties/gen/draw.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -115,9 +116,9 @@ class RopeModel final : public ScaledRotationModel {
 
   rc::Gen<Question> drawn_questions() const override {
     // Extents that mostly differ from each other: equal ones hide swapped axes.
-    const auto parts = rc::gen::tuple(gen::position(range()), gen::one_of({1, 2, 3, 4, 7}), gen::one_of({1, 2, 3}),
-                                      gen::one_of({1, 2, 5}), gen::count(0, 1000));
-    const rc::Gen<Question> small = rc::gen::map(
+    const auto parts = gen::tuple(gen::position(range()), gen::one_of({1, 2, 3, 4, 7}), gen::one_of({1, 2, 3}),
+                                  gen::one_of({1, 2, 5}), gen::count(0, 1000));
+    const rc::Gen<Question> small = gen::map(
         parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
     return of_many_shapes(small, range(),
                           {{most_rows, longest_drawn, most_heads}, values_of_call / encoding_.head_dim});

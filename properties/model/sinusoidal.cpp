@@ -1,4 +1,5 @@
 #include "reference/sinusoidal.hpp"
+#include "properties/gen/draw.hpp"
 
 #include <fmt/format.h>
 
@@ -305,13 +306,12 @@ class SinusoidalModel final : public CodeModel {
   }
 
   rc::Gen<Question> drawn_questions() const override {
-    const auto parts =
-        rc::gen::tuple(gen::position(range()), gen::one_of({1, 2, 3, 4, 7}), gen::count(0, gen::orders - 1));
-    const rc::Gen<Question> few = rc::gen::map(parts, [](const auto& drawn) {
+    const auto parts = gen::tuple(gen::position(range()), gen::one_of({1, 2, 3, 4, 7}), gen::count(0, gen::orders - 1));
+    const rc::Gen<Question> few = gen::map(parts, [](const auto& drawn) {
       return Question{.position = std::get<0>(drawn), .tokens = std::get<1>(drawn), .order = std::get<2>(drawn)};
     });
     const rc::Gen<Question> all = of_many_shapes(few, range(), {{1, longest_drawn, 1}, values_of_call / encoding_.dim});
-    return rc::gen::map(all, [last = range().last](Question question) {
+    return gen::map(all, [last = range().last](Question question) {
       question.tokens = std::min(question.tokens, last - question.position);
       return question;
     });

@@ -6,6 +6,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
@@ -172,8 +173,8 @@ CasesOf<Start> starts() {
     return {{.position = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2)}};
   };
   cases.drawn = [](const Spec& spec) {
-    return rc::gen::map(gen::position({spec.min_position, spec.max_position - 1}),
-                        [](std::int64_t position) { return Start{position}; });
+    return gen::map(gen::position({spec.min_position, spec.max_position - 1}),
+                    [](std::int64_t position) { return Start{position}; });
   };
   return cases;
 }

@@ -6,6 +6,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/family.hpp"
@@ -81,10 +82,10 @@ CasesOf<Still> still_tokens() {
   };
   cases.first = [](const Spec&) -> std::vector<Still> { return {{.tokens = 1, .fill = 1}, {.tokens = 3, .fill = 1}}; };
   cases.drawn = [](const Spec&) {
-    return rc::gen::map(rc::gen::pair(gen::one_of({1, 1, 2, 5, 17}), gen::count(0, 1000)),
-                        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Still{.tokens = drawn.first, .fill = drawn.second};
-                        });
+    return gen::map(gen::pair(gen::one_of({1, 1, 2, 5, 17}), gen::count(0, 1000)),
+                    [](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                      return Still{.tokens = drawn.first, .fill = drawn.second};
+                    });
   };
   return cases;
 }
@@ -163,8 +164,8 @@ CasesOf<Turns> turns() {
   };
   cases.drawn = [](const Spec& spec) {
     const auto parts =
-        rc::gen::tuple(gen::position(gen::range_of(spec)), gen::position(gen::range_of(spec)), gen::count(0, 1000));
-    return rc::gen::map(parts, [spec](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+        gen::tuple(gen::position(gen::range_of(spec)), gen::position(gen::range_of(spec)), gen::count(0, 1000));
+    return gen::map(parts, [spec](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
       const auto [a, b, fill] = drawn;
       // Halved, so that the sum is inside too.
       return inside(spec, a + b) ? Turns{a, b, fill} : Turns{a / 2, b / 2, fill};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "properties/catalogue.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/floats.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
@@ -219,11 +220,11 @@ CasesOf<Change> changes(const std::vector<FloatClass>& classes, const std::vecto
     return list;
   };
   cases.drawn = [drawn = cases.drawn, classes](const Spec& spec) {
-    return rc::gen::map(rc::gen::pair(drawn(spec), gen::float_bits(spec.dtype, classes)),
-                        [](std::pair<Change, std::int64_t> change) {
-                          change.first.bits = change.second;
-                          return change.first;
-                        });
+    return gen::map(gen::pair(drawn(spec), gen::float_bits(spec.dtype, classes)),
+                    [](std::pair<Change, std::int64_t> change) {
+                      change.first.bits = change.second;
+                      return change.first;
+                    });
   };
   const bool finite = std::ranges::find(classes, FloatClass::zero) != classes.end();
   const bool special = std::ranges::find(classes, FloatClass::nan) != classes.end();

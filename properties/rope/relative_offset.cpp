@@ -5,6 +5,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
@@ -53,9 +54,9 @@ CasesOf<Shift> shifts() {
     const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
     const gen::PositionRange distances{1, spec.max_position - spec.min_position};
     const auto parts =
-        rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(distances), gen::count(0, 1000));
-    return rc::gen::map(parts, [last = spec.max_position](
-                                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
+        gen::tuple(gen::position(starts), gen::position(starts), gen::position(distances), gen::count(0, 1000));
+    return gen::map(parts, [last = spec.max_position](
+                               const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
       const auto [m, n, shift, fill] = drawn;
       return Shift{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), fill};
     });

@@ -7,6 +7,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/family.hpp"
@@ -112,10 +113,10 @@ CasesOf<Place> neutral_places() {
             {.position = range.last - 1, .fill = 1}};
   });
   cases.drawn = of<Rope>([](const Spec& spec, const Rope& rope) {
-    return rc::gen::map(rc::gen::pair(gen::position(gen::range_of(*neutral(spec, rope))), gen::count(0, 1000)),
-                        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Place{.position = drawn.first, .fill = drawn.second};
-                        });
+    return gen::map(gen::pair(gen::position(gen::range_of(*neutral(spec, rope))), gen::count(0, 1000)),
+                    [](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                      return Place{.position = drawn.first, .fill = drawn.second};
+                    });
   });
   return cases;
 }
@@ -161,13 +162,12 @@ CasesOf<Stretch> stretched_ropes() {
             {.position = (spec.max_position - 1) / 7, .factor = 7, .fill = 2}};
   };
   cases.drawn = [](const Spec& spec) {
-    const auto parts =
-        rc::gen::tuple(gen::position(gen::range_of(spec)), gen::one_of({2, 3, 4, 8}), gen::count(0, 1000));
-    return rc::gen::map(
-        parts, [first = spec.min_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-          const auto [position, factor, fill] = drawn;
-          return Stretch{std::max(position / factor, first >= 0 ? first : position / factor), factor, fill};
-        });
+    const auto parts = gen::tuple(gen::position(gen::range_of(spec)), gen::one_of({2, 3, 4, 8}), gen::count(0, 1000));
+    return gen::map(parts,
+                    [first = spec.min_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+                      const auto [position, factor, fill] = drawn;
+                      return Stretch{std::max(position / factor, first >= 0 ? first : position / factor), factor, fill};
+                    });
   };
   return cases;
 }

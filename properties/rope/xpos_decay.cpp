@@ -5,6 +5,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/attention_part.hpp"
@@ -44,13 +45,13 @@ CasesOf<Steps> steps() {
             {.position = near, .by = 1, .fill = 2}};
   };
   cases.drawn = [](const Spec& spec) {
-    const auto parts = rc::gen::tuple(gen::position({spec.min_position, spec.max_position - 1}),
-                                      gen::position({1, spec.max_position - spec.min_position}), gen::count(0, 1000));
-    return rc::gen::map(parts,
-                        [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-                          const auto [position, by, fill] = drawn;
-                          return Steps{position, 1 + (by - 1) % (last - 1 - position), fill};
-                        });
+    const auto parts = gen::tuple(gen::position({spec.min_position, spec.max_position - 1}),
+                                  gen::position({1, spec.max_position - spec.min_position}), gen::count(0, 1000));
+    return gen::map(parts,
+                    [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+                      const auto [position, by, fill] = drawn;
+                      return Steps{position, 1 + (by - 1) % (last - 1 - position), fill};
+                    });
   };
   return cases;
 }

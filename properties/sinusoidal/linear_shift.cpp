@@ -6,6 +6,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
@@ -41,8 +42,8 @@ CasesOf<Move> moves() {
   cases.drawn = [](const Spec& spec) {
     // Offsets come in every size and both ends are reached.
     const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
-    const auto parts = rc::gen::pair(gen::position(starts), gen::position({1, spec.max_position - spec.min_position}));
-    return rc::gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
+    const auto parts = gen::pair(gen::position(starts), gen::position({1, spec.max_position - spec.min_position}));
+    return gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
       return Move{.position = drawn.first, .offset = 1 + (drawn.second - 1) % (last - 1 - drawn.first)};
     });
   };

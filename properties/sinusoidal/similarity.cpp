@@ -5,6 +5,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
@@ -46,12 +47,12 @@ CasesOf<Anchors> anchors() {
   };
   cases.drawn = [](const Spec& spec) {
     const auto starts = gen::position({spec.min_position, spec.max_position - 1});
-    const auto parts = rc::gen::tuple(starts, starts, gen::position({0, spec.max_position - spec.min_position}));
-    return rc::gen::map(parts,
-                        [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-                          const auto [p, q, offset] = drawn;
-                          return Anchors{p, q, offset % (last - std::max(p, q))};
-                        });
+    const auto parts = gen::tuple(starts, starts, gen::position({0, spec.max_position - spec.min_position}));
+    return gen::map(parts,
+                    [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+                      const auto [p, q, offset] = drawn;
+                      return Anchors{p, q, offset % (last - std::max(p, q))};
+                    });
   };
   return cases;
 }

@@ -13,6 +13,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/draw.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/encoded_pairs.hpp"
@@ -103,10 +104,10 @@ CasesOf<Stretches> stretches() {
   cases.drawn = [](const Spec& spec) {
     const std::int64_t rows = std::min<std::int64_t>(32, spec.max_position - spec.min_position);
     const gen::PositionRange starts{spec.min_position, spec.max_position - rows + 1};
-    return rc::gen::map(rc::gen::pair(gen::position(starts), gen::position(starts)),
-                        [rows](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Stretches{.position = drawn.first, .other_position = drawn.second, .rows = rows};
-                        });
+    return gen::map(gen::pair(gen::position(starts), gen::position(starts)),
+                    [rows](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                      return Stretches{.position = drawn.first, .other_position = drawn.second, .rows = rows};
+                    });
   };
   return cases;
 }
