@@ -130,6 +130,53 @@ TEST_P(StreamedTablesOn, Sinusoidal2d) {
   }
 }
 
+// Long parts, which are streamed from where they are, zeros behind them, and single channels, of which rows are made.
+TEST_P(StreamedTablesOn, SinusoidalNd) {
+  for (const auto& [dtype, dim] : {std::pair{Dtype::float32, std::int64_t{259}}, {Dtype::bfloat16, 556}}) {
+    const std::vector<std::int64_t> rows = counted(2500);
+    for (const ChannelOrder order : {ChannelOrder::blocked, ChannelOrder::alternating}) {
+      SinusoidalNd encoding;
+      encoding.dim = dim;
+      encoding.extents = {1009, 37, 7};
+      encoding.channels = {84, 84, 84};
+      encoding.channel_order = order;
+      const SinusoidalNdEncoder encoder(encoding);
+      for (const std::int64_t step : {1, 1000003}) {
+        expect_parts(dtype, 2500, dim, [&](std::int64_t first, const Rows& out) {
+          std::vector<std::int64_t> places;
+          for (const std::int64_t row : of_rows(rows, first, out)) places.push_back(row * step);
+          for (const std::int64_t row : of_rows(rows, first, out)) places.push_back(row % 37);
+          for (const std::int64_t row : of_rows(rows, first, out)) places.push_back(row % 7);
+          encoder.encode(places, out);
+        });
+      }
+    }
+  }
+}
+
+// Offsets within the window, which are looked up in a large table and computed in its parts, and one beyond it.
+TEST_P(StreamedTablesOn, LogCoordinates) {
+  target_in_use();
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16, Dtype::float16}) {
+    for (const std::int64_t dim : {1, 3}) {
+      const LogCoordinatesEncoder encoder({std::vector<std::int64_t>(static_cast<std::size_t>(dim), 300), {}});
+      const std::int64_t rows = written_past_caches / dim / static_cast<std::int64_t>(size_of(dtype)) + 77;
+      std::vector<std::int64_t> offsets = counted(rows);
+      for (std::int64_t& offset : offsets) offset = offset % 599 - 299;
+      offsets[7] = 305;
+      expect_parts(dtype, rows, dim, [&](std::int64_t first, const Rows& out) {
+        std::vector<std::int64_t> all;
+        for (std::int64_t axis = 0; axis < dim; ++axis) {
+          for (const std::int64_t offset : of_rows(offsets, first, out))
+            all.push_back(axis % 2 == 0 ? offset : -offset);
+        }
+        encoder.encode(all, out);
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // bias(queries, out) of one head.
 void expect_matrices(Dtype dtype,
                      const std::function<void(std::span<const std::int64_t>, std::span<std::byte>)>& bias) {

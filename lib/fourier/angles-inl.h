@@ -30,11 +30,11 @@ namespace sextant::HWY_NAMESPACE {
 constexpr double feature_error = 0x1p-45;
 constexpr double feature_bound = feature_error + 0x1p-52;
 
-// ci/constants: double double double double double double double double = near_minimax(sine_of_turns, 1/2**4, 7)
+// ci/constants: double[8] = near_minimax(sine_of_turns, 1/2**4, 7)
 constexpr std::array<double, 8> sine_coefficients{0x1.921fb54442d17p+2,  -0x1.4abbce625bd83p+5, 0x1.466bc677522bdp+6,
                                                   -0x1.32d2cce1ea145p+6, 0x1.5078327046959p+5,  -0x1.e30631bdf732dp+3,
                                                   0x1.e89f6fe44fe7bp+1,  -0x1.62903d02bb153p-1};
-// ci/constants: double double double double double double double double = near_minimax(cosine_of_turns_less_one, 1/2**4, 7)
+// ci/constants: double[8] = near_minimax(cosine_of_turns_less_one, 1/2**4, 7)
 constexpr std::array<double, 8> cosine_coefficients{-0x1.3bd3cc9be45dep+4, 0x1.03c1f081b5a9fp+6,  -0x1.55d3c7e3c9051p+6,
                                                     0x1.e1f5068620bcbp+5,  -0x1.a6d1f12b0bef2p+4, 0x1.f9d2c1f3b2167p+2,
                                                     -0x1.b6a6feabe52e9p+0, 0x1.179a329ef4140p-2};

@@ -43,12 +43,13 @@ class FourierTileOf {
  public:
   static constexpr std::size_t points = 16;
 
-  explicit FourierTileOf(std::int64_t width)
-      : channels_((static_cast<std::size_t>(width) + line - 1) / line * line * points) {}
+  explicit FourierTileOf(std::int64_t width) : channels_((static_cast<std::size_t>(width) + line - 1) / line * line) {}
 
-  /// The values of a channel, `points` of them.
-  Value* channel(std::int64_t index) { return channels_.data() + static_cast<std::size_t>(index) * points; }
-  const Value* channel(std::int64_t index) const { return channels_.data() + static_cast<std::size_t>(index) * points; }
+  /// The values of a channel, `points` of them; those of the next lie behind.
+  Value* channel(std::int64_t index) { return channels_.front().data() + static_cast<std::size_t>(index) * points; }
+  const Value* channel(std::int64_t index) const {
+    return channels_.front().data() + static_cast<std::size_t>(index) * points;
+  }
 
   /// The counts of the points on each axis, whole numbers.
   alignas(64) std::array<std::array<double, points>, 4> counts{};
@@ -60,13 +61,16 @@ class FourierTileOf {
   static constexpr std::size_t line = 32;
 
  private:
-  std::vector<Value> channels_;
+  // Aligned, since each is stored whole: parts of two lines would take two stores.
+  struct alignas(64) Channel : std::array<Value, points> {};
+  std::vector<Channel> channels_;
 };
 
 using FourierTile = FourierTileOf<float>;
 using WideFourierTile = FourierTileOf<double>;
 
-/// What an axis' coordinates are: factor * position + addend steps over `divisor`, which turn the bands by `frequencies`.
+/// What an axis' coordinates are: factor * position + addend steps over the axis' divisor. One such count turns the
+/// bands by `frequencies`.
 struct FourierAxis {
   const FrequencyPieces* frequencies = nullptr;
   /// For float64 those of each band alone, in every lane.

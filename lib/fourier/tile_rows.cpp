@@ -1,7 +1,8 @@
 // A tile of features turned round to rows, compiled once per Highway target.
 //
-//   1. Blocks of 16 bytes, of four channels at four points or two of doubles at two, are turned round within the blocks,
-//      as many blocks of further channels at a time as a vector has: what leaves is a vector of one point's channels.
+//   1. Blocks of 16 bytes, of four channels at four points or two of doubles at two, are turned round within the
+//      blocks, as many blocks of further channels at a time as a vector has: what leaves is a vector of one point's
+//      channels.
 //   2. For 16 bits two of them are rounded to one of elements.
 //   3. The last vector of a row runs over into the next row, or beyond the last one. So the last vectors of all rows
 //      are written first, and of rows within one vector the earlier ones: what ran over is written again.
