@@ -208,11 +208,10 @@ void add_flattened(const Spec& claim, std::vector<VectorReading>& list) {
         const std::int64_t number = at.batch * at.tokens + at.token;
         return place_at(at, number % at.batches, number / at.batches);
       }));
-  list.push_back(
-      placed(claim, "positions are flattened row after row and read column after column", [](const VectorInCall& at) {
-        const std::int64_t number = at.token * at.batches + at.batch;
-        return place_at(at, number / at.tokens, number % at.tokens);
-      }));
+  list.push_back(placed(claim, "positions are read as [tokens, batch]", [](const VectorInCall& at) {
+    const std::int64_t number = at.token * at.batches + at.batch;
+    return place_at(at, number / at.tokens, number % at.tokens);
+  }));
 }
 
 // Layouts that are guessed by extents which are equal.

@@ -94,10 +94,19 @@ constexpr std::array steps{
            return span >= 0 ? span / between : -((-span + between - 1) / between);
          }}};
 
+// What identification names too has its words.
+std::string words_of(const Step& step, const Anchor& anchor) {
+  if (&step == &steps.front() && &anchor == &anchors.front())
+    return "positions are taken to be consecutive from the row's first";
+  if (&step == &steps.front() && anchor.words.starts_with("0,"))
+    return "a token's place in the call is taken for its position";
+  return fmt::format("positions are counted {} from {}", step.words, anchor.words);
+}
+
 void add_steps(std::vector<Sequence>& list) {
   for (const Step& step : steps) {
     for (const Anchor& anchor : anchors)
-      list.push_back({fmt::format("positions are counted {} from {}", step.words, anchor.words),
+      list.push_back({words_of(step, anchor),
                       [&step, &anchor](const Asked& asked, std::int64_t token) -> std::optional<std::int64_t> {
                         return anchor.position(asked) + (token - anchor.token(asked)) * step.size(asked);
                       }});

@@ -100,7 +100,7 @@ TEST(OtherSequences, AreOfSomeRowsAndCalls) {
                 for (std::size_t token = 0; token < row.size(); ++token) row[token] = static_cast<std::int64_t>(token);
               }
             }),
-            "in rows that begin at 0 positions are counted one by one from the row's first");
+            "in rows that begin at 0 positions are taken to be consecutive from the row's first");
   EXPECT_EQ(told([](Rows& rows) {
               if (rows.size() == 1) return;
               const std::int64_t first = rows.front().front();
