@@ -179,6 +179,9 @@ std::string Conditions::of_whole(const AttentionCase& request) const {
   // Words of so many tokens.
   if (other_.words.starts_with("of ")) return "";
   const Shows long_one = shown(case_of(claim_, AskedAs::lengthy), most_heads_of_long);
+  // A long call has one row.
+  const bool is_of_several_rows = long_one == Shows::claim && shown_by(request.tokens, 1) == Shows::claim;
+  if (is_of_several_rows) return of_batches();
   if (long_one == Shows::claim)
     return fmt::format(", in calls of {} tokens and not in those of {}", request.tokens, long_call);
   AttentionCase far = request;

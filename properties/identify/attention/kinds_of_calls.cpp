@@ -40,7 +40,9 @@ ToldKinds::ToldKinds(const std::vector<ShownKind>& shown) {
   if (!any(Shows::it)) return;
   is_claimed_elsewhere_ = !any(Shows::neither);
   // Numbers that are told by few words first, then all others; no padding is told of where none need be.
-  std::vector<Set> sets{all, every_step, whole_calls, of_two | of_three | of_more, of_one, of_one | of_two, of_three | of_more, whole_calls | of_one, of_two};
+  std::vector<Set> sets{all,    every_step,      whole_calls,        of_two | of_three | of_more,
+                        of_one, of_one | of_two, of_three | of_more, whole_calls | of_one,
+                        of_two};
   for (Set other = 1; other < all; ++other) {
     if (std::ranges::find(sets, other) == sets.end()) sets.push_back(other);
   }

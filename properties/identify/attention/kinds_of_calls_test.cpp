@@ -50,9 +50,8 @@ TEST(KindsOfCalls, LeaveOutWhatShowsNothing) {
 }
 
 TEST(KindsOfCalls, AreNotToldWhereNothingSimpleTellsThem) {
-  const ToldKinds told_of = of_those([](const KindOfCall& kind) {
-    return (kind.queries == 1) == (kind.padding == HasPadding::yes);
-  });
+  const ToldKinds told_of =
+      of_those([](const KindOfCall& kind) { return (kind.queries == 1) == (kind.padding == HasPadding::yes); });
   EXPECT_FALSE(told_of.is_found());
   EXPECT_EQ(told_of.condition(), "");
 }

@@ -57,8 +57,7 @@ std::vector<OtherAttention> limited_scores(Session& session, const Spec& claim) 
   const double below = limit(std::min(seen.back(), 0.0));
   std::vector<OtherAttention> list;
   const auto add = [&](std::string words, std::function<double(double product, double bias)> score) {
-    list.push_back(
-        {.words = std::move(words), .weights = ScoresToWeights::of_scores, .score = std::move(score)});
+    list.push_back({.words = std::move(words), .weights = ScoresToWeights::of_scores, .score = std::move(score)});
   };
   if (std::isfinite(above) && std::isfinite(below))
     add(above == below ? fmt::format("scores are cut off at {0:g} and -{0:g}", above)

@@ -21,7 +21,7 @@ using Edges = std::vector<std::int64_t>;
 
 // The edge on one side of each row.
 struct EdgeSide {
-  Edges AttentionCase::* of;
+  Edges AttentionCase::*of;
   std::string_view words;  // "ends before padding on the right"
   std::string_view verb;
 };
@@ -72,9 +72,8 @@ std::optional<std::int64_t> measured_edge(const AskedCase& asked, const EdgeSide
   for (std::int64_t edge = 0; edge <= asked.request().tokens; ++edge) tried.push_back(edge);
   for (const std::int64_t edge : tried) {
     if (!is_edge(asked.request(), side, row, edge)) continue;
-    const OtherAttention other = with_ends("", [&side, row, edge](AttentionCase& request) {
-      (request.*side.of)[index(row)] = edge;
-    });
+    const OtherAttention other =
+        with_ends("", [&side, row, edge](AttentionCase& request) { (request.*side.of)[index(row)] = edge; });
     if (asked.off_of(other, places)) return edge;
   }
   return std::nullopt;
@@ -93,16 +92,16 @@ std::optional<OtherAttention> moved_edges(const EdgeSide& side, const Edges& own
   }
   if (!offset) return std::nullopt;
   const std::int64_t keys = std::abs(*offset);
-  return with_ends(fmt::format("batch {} {} {}{} {} {} too {}", rows.size() == 1 ? "row" : "rows",
-                               fmt::join(rows, ", "), side.verb, rows.size() == 1 ? "s" : "", keys,
-                               keys == 1 ? "key" : "keys", *offset > 0 ? "late" : "early"),
-                   [of = side.of, rows, by = *offset](AttentionCase& request) {
-                     for (const std::int64_t row : rows) {
-                       if (row >= request.batch) continue;
-                       std::int64_t& edge = (request.*of)[index(row)];
-                       edge = std::clamp<std::int64_t>(edge + by, 0, request.tokens);
-                     }
-                   });
+  return with_ends(
+      fmt::format("batch {} {} {}{} {} {} too {}", rows.size() == 1 ? "row" : "rows", fmt::join(rows, ", "), side.verb,
+                  rows.size() == 1 ? "s" : "", keys, keys == 1 ? "key" : "keys", *offset > 0 ? "late" : "early"),
+      [of = side.of, rows, by = *offset](AttentionCase& request) {
+        for (const std::int64_t row : rows) {
+          if (row >= request.batch) continue;
+          std::int64_t& edge = (request.*of)[index(row)];
+          edge = std::clamp<std::int64_t>(edge + by, 0, request.tokens);
+        }
+      });
 }
 
 }  // namespace

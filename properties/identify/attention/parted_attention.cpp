@@ -77,7 +77,7 @@ class Parts {
   std::vector<ToldPart> list_;
 };
 
-PartNumbers numbers_of(const std::vector<AttentionPlaceOfHead>& places, std::int64_t AttentionPlaceOfHead::* number) {
+PartNumbers numbers_of(const std::vector<AttentionPlaceOfHead>& places, std::int64_t AttentionPlaceOfHead::*number) {
   PartNumbers list;
   for (const AttentionPlaceOfHead& at : places) list.insert(at.*number);
   return list;
@@ -89,10 +89,11 @@ std::vector<PartOfPlaces> parts_of(const AskedCase& asked, const std::vector<Att
                                    const Attention& claimed) {
   std::vector<PartOfPlaces> list;
   if (wrong.empty()) return list;
-  const auto add = [&](Parts parts, PartOfPlaces::Of of, std::int64_t AttentionPlaceOfHead::* number) {
+  const auto add = [&](Parts parts, PartOfPlaces::Of of, std::int64_t AttentionPlaceOfHead::*number) {
     for (ToldPart& told : std::move(parts).taken())
-      list.push_back({of, std::move(told.words), [number, holds = std::move(told.holds)](
-                                                     const AttentionPlaceOfHead& at) { return holds(at.*number); }});
+      list.push_back(
+          {of, std::move(told.words),
+           [number, holds = std::move(told.holds)](const AttentionPlaceOfHead& at) { return holds(at.*number); }});
   };
   const std::int64_t heads = std::ssize(numbers_of(asked.places(), &AttentionPlaceOfHead::head));
   Parts of_heads("head", "heads", heads, numbers_of(wrong, &AttentionPlaceOfHead::head));

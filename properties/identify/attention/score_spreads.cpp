@@ -87,10 +87,11 @@ PlaceOfCalls place_of_spreads(Session& session, const Spec& claim) {
   if (std::isinf(least)) return {"values are wrong in some calls whose scores are large"};
   // Of other vectors some may be wrong a little below.
   const double border = std::stod(fmt::format("{:.1g}", least * 0.75));
-  return {fmt::format("values are wrong of some queries whose scores are more than {:g} apart, and right of those whose "
-                      "scores are closer",
-                      border),
-          [claim, border](const AttentionCase& one) { return greatest_spread(claim, one) <= border; }};
+  return {
+      fmt::format("values are wrong of some queries whose scores are more than {:g} apart, and right of those whose "
+                  "scores are closer",
+                  border),
+      [claim, border](const AttentionCase& one) { return greatest_spread(claim, one) <= border; }};
 }
 
 }  // namespace sextant::identify
