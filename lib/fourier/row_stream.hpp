@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "lib/fourier/waiting_lines.hpp"
 #include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/table_rows.hpp"
 
@@ -21,13 +22,6 @@
 // computed.
 
 namespace sextant {
-
-/// Whole lines to be streamed, one after the other: `left` bytes at `from` that belong at `to`.
-struct WaitingLines {
-  const std::byte* from = nullptr;
-  std::byte* to = nullptr;
-  std::size_t left = 0;
-};
 
 class RowStream {
  public:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/fourier/angles.hpp"
-#include "lib/fourier/row_stream.hpp"
+#include "lib/fourier/waiting_lines.hpp"
 #include "lib/kernels/frequency_pieces.hpp"
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/channels.hpp"
