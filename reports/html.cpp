@@ -75,6 +75,11 @@ data example_data(const Report& report, const PropertyResult& result, const char
   return one;
 }
 
+// Cases of other properties differ in more than their position, which says little of how far those hold.
+bool tells_horizon(const PropertyResult& result) {
+  return result.horizon && (result.id == "accuracy" || (result.coverage && result.coverage->values > 0));
+}
+
 data result_data(const Report& report, const PropertyResult& result) {
   data one;
   one.set("id", result.id);
@@ -83,7 +88,7 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("verdict", verdict_word(report, result));
   const bool judged = is_judged(result);
   one.set("worst", judged && result.worst ? bound_text(result.worst->deviation.of_bound) : "");
-  const bool has_horizon = result.verdict == Verdict::violated && result.horizon &&
+  const bool has_horizon = tells_horizon(result) && result.verdict == Verdict::violated &&
                            *result.horizon >= report.first_position && !needs_other_calls(result);
   one.set("horizon", has_horizon ? fmt::format("position {}", report.grid.text(*result.horizon)) : "");
   // Where the page is narrow the table has no head.
@@ -137,7 +142,7 @@ data wrong_data(const Report& report, const PropertyResult& result) {
   wrong.set("title", fmt::format("“{}”", printable(capitalized(result.title))));
   wrong.set("finding",
             printable(result.simplest ? capitalized(narrative_of(result.simplest->finding)) : result.reason));
-  if (!is_decided_by_other_calls(report) && result.horizon && *result.horizon >= report.first_position) {
+  if (!is_decided_by_other_calls(report) && tells_horizon(result) && *result.horizon >= report.first_position) {
     const std::string horizon = report.grid.text(*result.horizon);
     wrong.set("horizon", *result.horizon == report.first_position ? fmt::format("At position {} alone", horizon)
                                                                   : fmt::format("Up to position {}", horizon));

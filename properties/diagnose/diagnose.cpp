@@ -165,7 +165,7 @@ bool is_refuted(const Spec& claim, const Fault& fault, const std::vector<Questio
     std::from_chars(first, fault.words.data() + fault.words.size(), tokens);
   }
   const bool has_condition = !is_of<Attention>(claim);
-  const bool is_of_several = has("of several tokens") || has("a token in a call of its own is answered as claimed");
+  const bool is_of_several = has("of several tokens");
   const bool is_of_rows = has("rows of a batch") || has("in batches of");
   return std::ranges::any_of(failing, [&](const Question& question) {
     const bool is_left_out = question.batch == 1 && (is_of_rows || (is_of_several && question.tokens == 1));
@@ -201,7 +201,11 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
     return std::ranges::any_of(found.faults, [&](const Fault& one) { return one.kind == kind; });
   };
   if (has(FaultKind::misfit)) return told;
-  told.is_vague = has(FaultKind::vague) || has(FaultKind::elsewhere);
+  told.is_vague = has(FaultKind::vague) || has(FaultKind::elsewhere) || has(FaultKind::remainder);
+  // Of an audit that some calls are right is no news, and what is left of the name says less.
+  if (std::erase_if(found.faults, [](const Fault& one) { return one.kind == FaultKind::remainder; }) > 0 &&
+      found.faults.empty())
+    return told;
   const std::vector<Question> failing = failing_questions(claim, clues);
   const std::size_t dropped =
       std::erase_if(found.faults, [&](const Fault& one) { return is_refuted(claim, one, failing); });

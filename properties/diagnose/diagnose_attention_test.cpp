@@ -302,7 +302,8 @@ TEST(DiagnosedAttention, RoundsExponentials) {
   Attending with;
   with.exponential = [](double score) { return round_to(Dtype::float16, std::exp(score)); };
   for (const std::string& claim : {plain, rope})
-    EXPECT_EQ(said(with, claim), "exponentials of scores are rounded to float16 before they are added up") << claim;
+    EXPECT_EQ(said(with, claim), "exponentials of scores are rounded to float16 or TF32 before they are added up")
+        << claim;
 }
 
 TEST(DiagnosedAttention, RepeatsSlopesOfKeyHeads) {

@@ -177,7 +177,7 @@ TEST(DiagnosedDefect, RoundsTheTable) {
   with.entry = bfloat16;
   EXPECT_EQ(said(with), "cosines and sines are rounded to bfloat16");
   with.entry = float16;
-  EXPECT_EQ(said(with), "cosines and sines are rounded to float16");
+  EXPECT_EQ(said(with), "cosines and sines are rounded to float16 or TF32");
 }
 
 TEST(DiagnosedDefect, RotatesIn16Bits) {
@@ -185,7 +185,7 @@ TEST(DiagnosedDefect, RotatesIn16Bits) {
   with.step = bfloat16;
   EXPECT_EQ(said(with), "the rotation is computed in bfloat16");
   with.step = float16;
-  EXPECT_EQ(said(with), "the rotation is computed in float16");
+  EXPECT_EQ(said(with), "the rotation is computed in float16 or TF32");
 }
 
 TEST(DiagnosedDefect, TruncatesResults) {

@@ -297,7 +297,7 @@ const std::vector<Sentence>& sentences() {
       {"shift_of_two", table, as_asked,
        of_angles([](double p, double pair, double) { return p * std::pow(10000.0, -pair / 30); }),
        "downscale_freq_shift 2 measured, 0 claimed"},
-      {"sorted", rope, of_rows(sorted), as_answered, "positions are sorted within each row, and tokens are not"},
+      {"sorted", rope, of_rows(sorted), as_answered, "positions are sorted, the row's least first"},
       {"sorted_table", table, of_rows(sorted), as_answered, "positions are sorted within each row, and tokens are not"},
       {"noise", rope, as_asked,
        [calls = std::make_shared<int>(0)](Tensors& outputs, const Tensors&) {

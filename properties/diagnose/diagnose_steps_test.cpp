@@ -315,7 +315,7 @@ TEST(DiagnosedSteps, HaveOtherSinksAndOperands) {
   EXPECT_EQ(said([](Asked& asked) { asked.change("sinks", [](double sink) { return std::max(sink, 0.0); }); }, capped),
             "sinks below 0 count as 0");
   EXPECT_EQ(said([](Asked& asked) { asked.change("v", [](double v) { return round_to(Dtype::float16, v); }); }, plain),
-            "values are rounded to float16");
+            "values are rounded to float16 or TF32");
 }
 
 TEST(DiagnosedSteps, ScaleQueriesByAnotherAmount) {

@@ -347,7 +347,7 @@ TEST(Diagnose, NamesWhatStepsAndPaddingGoWrongBy) {
 TEST(Diagnose, NamesSinksAndRoundedWeights) {
   EXPECT_EQ(said("sinks-of-first-head"), "every head has the sink of the first");
   EXPECT_EQ(said("sinks-as-one"), "a sink counts as a score of 0, whatever it is");
-  EXPECT_EQ(said("attention-float16-weights"), "weights are rounded to float16 before they multiply values");
+  EXPECT_EQ(said("attention-float16-weights"), "weights are rounded to float16 or TF32 before they multiply values");
 }
 
 // A window's bias whose row and heads are read otherwise.

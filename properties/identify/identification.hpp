@@ -26,8 +26,9 @@ enum class Confidence {
 std::string_view name_of(Confidence confidence);
 
 /// Whether a fault says what differs; that something does, and not what; that answers to calls of other extents are
-/// farther off from a name; or that answers are off from it, whose fields then tell nothing.
-enum class FaultKind { cause, vague, elsewhere, misfit };
+/// farther off from a name; that some calls are as claimed, where no more is known; or that answers are off from it,
+/// whose fields then tell nothing.
+enum class FaultKind { cause, vague, elsewhere, remainder, misfit };
 
 /// What no spec says of a subject, in words, and of what stage of the computation it is.
 struct Fault {

@@ -15,18 +15,19 @@
 namespace sextant::identify {
 namespace {
 
-// Near 0, beyond the whole numbers of 8, 11 and 16 bits, and with no low bits alike.
-constexpr std::array<std::int64_t, 8> positions_asked{0, 1, 2, 5, 301, 4099, 9001, 100003};
+// Near 0, beyond the whole numbers of 8, 11 and 16 bits, and with no low bits alike; and below 0, where a claim goes.
+constexpr std::array<std::int64_t, 10> positions_asked{0, 1, 2, 5, 301, 4099, 9001, 100003, -1, -301};
 
 constexpr std::int64_t early = 301;
 constexpr std::int64_t early_tokens = 4;
 
 // What a sentence says where it is so, other than by a position.
-constexpr std::array<std::string_view, 6> names_of_calls{"call", "batch", "token", "row's", "rows whose", "rows that"};
+constexpr std::array<std::string_view, 7> names_of_calls{"call",       "batch",     "token",         "row's",
+                                                         "rows whose", "rows that", "at some places"};
 
 bool is_asked(const Spec& claim) {
   const Operation operation = operation_of(claim.encoding);
-  return operation == Operation::encode || operation == Operation::rotate;
+  return operation == Operation::encode || operation == Operation::rotate || operation == Operation::table;
 }
 
 // Of what is told of values or roundings drawn vectors need not show anything.
@@ -179,10 +180,10 @@ void hold_to_short_calls(const Subject& subject, const Spec& probe, Identificati
   found.confidence = Confidence::low;
   found.table.clear();
   if (found.faults.empty())
-    found.faults.push_back(vague(calls.are_single_tokens_right()
-                                     ? "a token in a call of its own is answered as claimed, and some in others are not"
-                                     : "some calls are answered as claimed, and others are not",
-                                 DiagnosedStage::position));
+    found.faults.emplace_back(calls.are_single_tokens_right()
+                                  ? "tokens in calls of their own that were asked are right, and some in others are not"
+                                  : "some calls are answered as claimed, and others are not",
+                              DiagnosedStage::position, FaultKind::remainder);
 }
 
 }  // namespace sextant::identify

@@ -11,8 +11,8 @@
 namespace sextant::identify {
 
 /// What a subject answers to calls in which no other token can count, as far as a claim has them: of one token of one
-/// row, at positions of every size, and of four that follow one by one. Of codes and rotations; of what is judged
-/// otherwise nothing.
+/// row, at positions of every size, and of four that follow one by one. Of codes, rotations and their tables; of
+/// what is judged otherwise nothing.
 class ShortCalls {
  public:
   /// Asks them in a session of their own; what the subject refuses is left out. @throws SubjectFailure, Interrupted.

@@ -67,8 +67,8 @@ TEST(ShortCalls, RefuteWhatIsSaidOfEveryCall) {
       twice_among_several, found_with({"every frequency is 2 times the one asked for", DiagnosedStage::frequency}));
   ASSERT_EQ(found.faults.size(), 1U);
   EXPECT_EQ(found.faults.front().words,
-            "a token in a call of its own is answered as claimed, and some in others are not");
-  EXPECT_EQ(found.faults.front().kind, FaultKind::vague);
+            "tokens in calls of their own that were asked are right, and some in others are not");
+  EXPECT_EQ(found.faults.front().kind, FaultKind::remainder);
   EXPECT_EQ(found.confidence, Confidence::low);
   EXPECT_EQ(to_json(found.spec.value()), to_json(parse_spec(rope)));
 }
@@ -100,7 +100,7 @@ TEST(ShortCalls, RefuteFields) {
   EXPECT_EQ(to_json(refuted.spec.value()), to_json(parse_spec(rope)));
   EXPECT_EQ(refuted.confidence, Confidence::low);
   ASSERT_EQ(refuted.faults.size(), 1U);
-  EXPECT_EQ(refuted.faults.front().kind, FaultKind::vague);
+  EXPECT_EQ(refuted.faults.front().kind, FaultKind::remainder);
 }
 
 // Whatever way positions are made anew in calls of several tokens.

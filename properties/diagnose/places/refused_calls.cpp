@@ -54,6 +54,8 @@ class Refusals {
       const Refused when = is_refused(*subject_.open(claim_), least) ? Refused::by_itself : Refused::after_other_calls;
       if (extent.number != &Question::position)
         return told_of(fmt::format(fmt::runtime(extent.what), *border), when, DiagnosedStage::other);
+      if (const std::string words = words_of_table(least); when == Refused::by_itself && !words.empty())
+        return DiagnosedDifference{fmt::format("{} are refused: {}", words, said_), "P4", DiagnosedStage::position};
       const std::string first = position_grid_of(claim_.encoding).text(*border);
       const bool is_trained_end = *border == model_->trained_end();
       return told_of(fmt::format("positions from {}{} on", first, is_trained_end ? ", the first untrained one," : ""),
@@ -67,6 +69,22 @@ class Refusals {
     if (when == Refused::by_itself) return {fmt::format("{} are refused: {}", what, said_), "", stage};
     return {fmt::format("after other calls {} are refused, and before them answered: {}", what, said_), "P4",
             DiagnosedStage::other};
+  }
+
+  // Of a table that is as long as a call, this or a session's first one: a longer call with the position that a token
+  // alone is refused at is answered. Empty of others.
+  std::string words_of_table(const Question& refused) {
+    const std::string said = said_;
+    Question longer = smallest_;
+    longer.tokens = refused.position - smallest_.position + 8;
+    if (!model_->fits(longer)) return {};
+    const auto session = subject_.open(claim_);
+    std::string words;
+    if (!is_refused(*session, longer))
+      words = fmt::format("positions beyond the number of tokens of {}",
+                          is_refused(*session, refused) ? "their call" : "a session's first call");
+    said_ = said;
+    return words;
   }
 
   bool is_refused(const Question& question) { return is_refused(*session_, question); }

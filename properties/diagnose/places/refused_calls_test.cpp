@@ -68,6 +68,26 @@ TEST(RefusedCalls, AreToldToComeAfterOtherCalls) {
             "after other calls positions from 1 on are refused, and before them answered: out of bounds");
 }
 
+// A table of as many rows as a call has tokens.
+TEST(RefusedCalls, AreThoseBeyondATablesLength) {
+  const Spec claim = parse_spec(R"({"encoding":"rope","head_dim":16})");
+  const auto with_table = [](bool is_kept) {
+    return FunctionSubject("table", [is_kept](const Spec& spec) -> FunctionSubject::Call {
+      const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+      return [=, rows = std::int64_t{0}](std::string_view operation, const Tensors& inputs) mutable {
+        if (!is_kept || rows == 0) rows = inputs.at("x").shape[1];
+        if (std::ranges::max(inputs.at("positions").integers()) >= rows)
+          throw SubjectFailure(FailureKind::error, "out of bounds");
+        return right->call(operation, inputs);
+      };
+    });
+  };
+  EXPECT_EQ(said(with_table(true), claim),
+            "positions beyond the number of tokens of a session's first call are refused: out of bounds");
+  EXPECT_EQ(said(with_table(false), claim),
+            "positions beyond the number of tokens of their call are refused: out of bounds");
+}
+
 TEST(RefusedCalls, AreNotToldWhereNoBorderPartsThem) {
   const Spec claim = parse_spec(R"({"encoding":"rope","head_dim":16})");
   EXPECT_EQ(said(*builtin_subject(), claim), "");

@@ -10,6 +10,7 @@
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/format_text.hpp"
 #include "properties/identify/rotations/other_lengths.hpp"
 #include "reference/rope_scaling.hpp"
 
@@ -272,7 +273,7 @@ class OtherFormulas {
         const double below = round_to(dtype, value - off);
         return below == round_to(dtype, value + off) ? std::optional(below) : std::nullopt;
       };
-      const std::string format(name_of(dtype));
+      const std::string format = format_text(dtype, claim_.dtype);
       add_turning(fmt::format("cosines alone are rounded to {}, and sines are not", format), DiagnosedStage::table,
                   [rounded](std::int64_t, double position, double radians, double factor) -> std::optional<Turning> {
                     const double angle = radians * position;

@@ -39,6 +39,7 @@ ToldKinds::ToldKinds(const std::vector<ShownKind>& shown) {
   };
   if (!any(Shows::it)) return;
   is_claimed_elsewhere_ = !any(Shows::neither);
+  is_any_claimed_ = any(Shows::claim);
   // Numbers that are told by few words first, then all others; no padding is told of where none need be.
   std::vector<Set> sets{all,    every_step,      whole_calls,        of_two | of_three | of_more,
                         of_one, of_one | of_two, of_three | of_more, whole_calls | of_one,
@@ -120,7 +121,7 @@ std::string ToldKinds::calls(Set queries, Padding padding) {
 }
 
 std::string ToldKinds::condition() const {
-  if (!is_found_ || are_all()) return "";
+  if (!is_found_ || are_all() || !is_any_claimed_) return "";
   const Set others = all & ~queries_;
   // Most calls are told by those that are not among them.
   const bool are_most = padding_ == Padding::any && std::popcount(others) == 1 && others != whole_calls;

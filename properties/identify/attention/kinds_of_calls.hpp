@@ -40,8 +40,8 @@ class ToldKinds {
 
   bool are_all() const { return is_found_ && queries_ == all && padding_ == Padding::any; }
   bool is_found() const { return is_found_; }
-  /// ", in steps of one query alone", ", in steps, and not over rows with padding"; empty where it is so of all, or
-  /// where nothing is told.
+  /// ", in steps of one query alone", ", in steps, and not over rows with padding"; empty where it is so of all, where
+  /// none of the others is as claimed, or where nothing is told.
   std::string condition() const;
   /// "in steps of one query, and right in those of several and in whole calls".
   std::string wrong_and_right() const;
@@ -60,6 +60,7 @@ class ToldKinds {
   Padding padding_ = Padding::any;
   bool is_found_ = false;
   bool is_claimed_elsewhere_ = false;  // all others are as claimed
+  bool is_any_claimed_ = false;
 };
 
 }  // namespace sextant::identify

@@ -45,8 +45,16 @@ TEST(KindsOfCalls, LeaveOutWhatShowsNothing) {
     return kind.queries == 2 ? Shows::it : kind.queries == 1 ? Shows::either : Shows::claim;
   });
   EXPECT_EQ(two.condition(), ", in steps of two queries alone");
-  const ToldKinds other = told([](const KindOfCall& kind) { return kind.queries == 0 ? Shows::it : Shows::neither; });
+  const ToldKinds other = told([](const KindOfCall& kind) {
+    return kind.queries == 0 ? Shows::it : kind.queries == 1 ? Shows::claim : Shows::neither;
+  });
   EXPECT_EQ(other.condition(), ", in whole calls");
+}
+
+// What is wrong there may be so for the same reason.
+TEST(KindsOfCalls, HaveNoConditionWhereNoOthersAreAsClaimed) {
+  EXPECT_EQ(told([](const KindOfCall& kind) { return kind.queries == 0 ? Shows::it : Shows::neither; }).condition(),
+            "");
 }
 
 TEST(KindsOfCalls, AreNotToldWhereNothingSimpleTellsThem) {

@@ -16,6 +16,7 @@
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
+#include "properties/identify/format_text.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -135,7 +136,7 @@ void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list) {
   for (const Dtype format : {Dtype::float16, Dtype::bfloat16}) {
     const auto rounded = [format](double value) { return round_to(format, value); };
     const auto add = [&](const std::string& what, auto set, std::string_view when = "") {
-      OtherAttention other{.words = fmt::format("{} rounded to {}{}", what, name_of(format), when),
+      OtherAttention other{.words = fmt::format("{} rounded to {}{}", what, format_text(format, claim.dtype), when),
                            .stage = DiagnosedStage::rounding,
                            .weights = ScoresToWeights::of_scores};
       set(other);

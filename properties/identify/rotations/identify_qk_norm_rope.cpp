@@ -79,6 +79,8 @@ class QkNormRopeIdentifier {
       found_.arithmetic = std::move(rotation.arithmetic);
       found_.table = std::move(rotation.table);
       if (rotation.spec) name(rotation);
+      // What two heads of equal channels show of a norm says nothing where it is another one.
+      if (!found_.spec || found_.confidence == Confidence::low) found_.convention.clear();
     }
     found_.calls = session_.calls();
     return std::move(found_);

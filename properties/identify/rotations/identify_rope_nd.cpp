@@ -376,15 +376,22 @@ class RopeNdIdentifier {
     }
     const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
     shape_.rope.direction = 2 * backward > std::ssize(turns_) ? Direction::clockwise : Direction::counterclockwise;
-    if (backward != 0 && backward != std::ssize(turns_))
-      found_.faults.push_back(fmt::format("{} of {} pairs turn the other way",
-                                          std::min(backward, std::ssize(turns_) - backward), turns_.size()));
+    if (backward != 0 && backward != std::ssize(turns_)) tell_other_ways(backward);
     double worst = 0;
     for (MeasuredTurn& turn : turns_) {
       turn.radians = std::fabs(turn.radians);
       worst = std::max(worst, turn.uncertainty / turn.radians);
     }
     found_.seen.push_back(fmt::format("frequencies each known to within {:.1e} of their value", worst));
+  }
+
+  // More than half a turn a position looks like less the other way; powers of a base are at most a radian.
+  void tell_other_ways(std::ptrdiff_t backward) {
+    const bool are_slow =
+        std::ranges::all_of(turns_, [](const MeasuredTurn& turn) { return std::fabs(turn.radians) < 1.5; });
+    found_.faults.push_back(fmt::format("{} of {} pairs turn the other way{}",
+                                        std::min(backward, std::ssize(turns_) - backward), turns_.size(),
+                                        are_slow ? "" : ", or by more than half a turn a position"));
   }
 
   // What explains that position 0 of an axis is turned: all its pairs by one offset of the positions.

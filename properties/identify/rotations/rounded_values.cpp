@@ -9,6 +9,7 @@
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/numeric/ulp.hpp"
+#include "properties/identify/format_text.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/ordinary_vectors.hpp"
 
@@ -119,7 +120,7 @@ RoundedValues rounded_values(Session& session, const Spec& spec) {
   if (!format)
     return {are_truncated ? "results are truncated, not rounded to nearest" : "", DiagnosedStage::rounding,
             are_truncated};
-  const std::string_view name = name_of(*format);
+  const std::string name = format_text(*format, spec.dtype);
   const bool are_results = turned && format_of_values(*turned, spec.dtype) == format;
   const DiagnosedStage stage = are_results ? DiagnosedStage::rounding : DiagnosedStage::table;
   if (are_truncated) {
