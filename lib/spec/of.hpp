@@ -45,6 +45,11 @@ bool is_of(const Spec& spec) {
   return (std::holds_alternative<Encodings>(spec.encoding) || ...);
 }
 
+/// Whether two specs hold the same encoding, whatever its fields say.
+inline bool are_of_one_encoding(const Spec& one, const Spec& other) {
+  return one.encoding.index() == other.encoding.index();
+}
+
 /// visitor(encoding) of the encoding that the spec holds, or that attention carries, whichever it is; the same result
 /// type for each.
 template <class Visitor>

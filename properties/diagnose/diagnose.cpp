@@ -239,7 +239,7 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
          found.spec->evaluation == Evaluation::table ? DiagnosedStage::table : DiagnosedStage::rounding});
   if (diagnosis.differences.empty()) return told;
   // A claim of another encoding is no spec of the subject's.
-  const bool is_of_encoding = found.spec && encoding_name(*found.spec) == encoding_name(claim);
+  const bool is_of_encoding = found.spec && are_of_one_encoding(*found.spec, claim);
   if (is_of_encoding && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
     diagnosis.spec_json = to_json(*found.spec);
     const ShortAudit second = audited(subject, *found.spec);

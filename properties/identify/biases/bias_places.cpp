@@ -253,7 +253,7 @@ std::string parted_in_words(AskedBiases& asked) {
 
 // Biases of another claim, which differs in these fields: "are those of max_distance 64".
 std::optional<OtherBiasValue> value_of(const Spec& claim, const std::optional<Spec>& other) {
-  if (!other || to_json(*other) == to_json(claim) || encoding_name(*other) != encoding_name(claim)) return std::nullopt;
+  if (!other || to_json(*other) == to_json(claim) || !are_of_one_encoding(*other, claim)) return std::nullopt;
   std::vector<std::string> fields;
   for (const DiagnosedDifference& one : differences(claim, *other)) fields.push_back(one.words);
   if (fields.empty()) return std::nullopt;
