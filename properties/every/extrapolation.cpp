@@ -27,7 +27,7 @@ struct Beyond {
   std::int64_t fill;
 };
 
-constexpr std::int64_t longest_call = 4096;
+constexpr std::int64_t longest_beyond = 4096;
 
 // The border between what was trained and what was not, and the end of the claim.
 struct Border {
@@ -50,12 +50,12 @@ CasesOf<Beyond> places_beyond() {
   CasesOf<Beyond> cases;
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Beyond>> {
     const Border border(*model_of(spec));
-    const std::int64_t first = std::max(border.first, border.trained_end - longest_call / 2);
+    const std::int64_t first = std::max(border.first, border.trained_end - longest_beyond / 2);
     return {{"position",
              FieldRole::position,
              &Beyond::position,
              {first, border.last - 1, std::min(border.trained_end, border.last - 1)}},
-            {"tokens", FieldRole::run, &Beyond::tokens, {1, longest_call}},
+            {"tokens", FieldRole::run, &Beyond::tokens, {1, longest_beyond}},
             {"fill", FieldRole::fill, &Beyond::fill, any_fill}};
   };
   cases.related = [](const Spec& spec, const Beyond& asked) {
@@ -74,10 +74,10 @@ CasesOf<Beyond> places_beyond() {
                                            {end, std::int64_t{17}},
                                            {end - 1, std::int64_t{2}},
                                            {end - 9, std::int64_t{20}},
-                                           {end - longest_call / 2, longest_call},
+                                           {end - longest_beyond / 2, longest_beyond},
                                            {2 * end - border.first, std::int64_t{33}},
                                            {border.last - 64, std::int64_t{64}},
-                                           {end, longest_call}}) {
+                                           {end, longest_beyond}}) {
       const std::int64_t from = std::clamp(position, border.first, border.last - 1);
       list.push_back({from, std::min(tokens, border.last - from), 2});
     }
@@ -92,7 +92,7 @@ CasesOf<Beyond> places_beyond() {
       const auto& [position, tokens, before, fill] = drawn;
       if (!border.exists()) return Beyond{border.last - 1, 1, 2};
       const std::int64_t from =
-          std::max(position - before, std::max(border.first, border.trained_end - longest_call / 2));
+          std::max(position - before, std::max(border.first, border.trained_end - longest_beyond / 2));
       return Beyond{from, std::min(position - from + tokens, border.last - from), fill};
     });
   };

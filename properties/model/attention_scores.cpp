@@ -4,7 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
+#include "reference/attention.hpp"
 
 namespace sextant {
 namespace {
@@ -118,11 +120,21 @@ void add_to_scores(AttentionCase& request, double of_query, OfKey of_key) {
     request.k.set(row * channels + channels - 1, of_key(row % request.tokens) / of_query);
 }
 
+// What queries are multiplied by at most, and at least 1: scales rise with the position, and rows may be moved up to the
+// last one.
+double greatest_query_scale(const Spec& spec) {
+  const auto& scale = std::get<Attention>(spec.encoding).query_scale;
+  const std::int64_t last = last_position_of(spec) - 1;
+  return scale ? std::max(1.0, reference::query_scale(*scale, last, reference::first_precision).upper()) : 1;
+}
+
 // A mask that is a finite number hides no key beside scores below it. Minus infinity hides it still, and so does the
 // least number of any format.
-void score_below_masks(AttentionCase& request, double root) {
+void score_below_masks(AttentionCase& request, const Spec& spec, double root) {
   constexpr double lowest = 24576;
-  const double greatest = request.k.dtype == Dtype::float16 ? std::min(lowest * root, 0x1p15) : lowest * root;
+  // Half of what float16 holds, of queries that are scaled first.
+  const double most = 0x1p15 / greatest_query_scale(spec);
+  const double greatest = request.k.dtype == Dtype::float16 ? std::min(lowest * root, most) : lowest * root;
   add_to_scores(request, 1, [&](std::int64_t) { return -greatest; });
 }
 
@@ -181,7 +193,7 @@ void shape_scores(AttentionCase& request, const Spec& spec, std::int64_t fill) {
   const double root = 1 / arithmetic.scale;
   if (fill >= below_masks && fill < latest_key_wins) {
     const bool is_wide = request.q.dtype == Dtype::float16 && !is_16_bit(arithmetic.operations);
-    return fill >= beyond_float16 && is_wide ? score_beyond_float16(request) : score_below_masks(request, root);
+    return fill >= beyond_float16 && is_wide ? score_beyond_float16(request) : score_below_masks(request, spec, root);
   }
   if (fill < latest_key_wins) {
     constexpr std::int64_t fewest_tokens = 6;
