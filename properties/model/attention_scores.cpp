@@ -120,8 +120,8 @@ void add_to_scores(AttentionCase& request, double of_query, OfKey of_key) {
     request.k.set(row * channels + channels - 1, of_key(row % request.tokens) / of_query);
 }
 
-// What queries are multiplied by at most, and at least 1: scales rise with the position, and rows may be moved up to the
-// last one.
+// What queries are multiplied by at most, and at least 1: scales rise with the position, and rows may be moved up to
+// the last one.
 double greatest_query_scale(const Spec& spec) {
   const auto& scale = std::get<Attention>(spec.encoding).query_scale;
   const std::int64_t last = last_position_of(spec) - 1;
