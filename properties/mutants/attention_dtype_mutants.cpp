@@ -14,7 +14,7 @@
 // What goes wrong in attention, in float32 and under the widest claims of 16 bits that deployed code makes: whatever is
 // refused there is refused under the others. And honest attention in 16 bits, each way under the claim that it meets.
 
-namespace sextant::mutants {
+namespace sextant::mutants::attention_dtype_mutants {
 namespace {
 
 constexpr double never = -std::numeric_limits<double>::infinity();
@@ -218,7 +218,7 @@ void add_honest(LocalFaults& list, Dtype dtype) {
 
 }  // namespace
 
-std::vector<Mutant> attention_dtype_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   Defects defects(list);
   left_out(defects);
@@ -233,4 +233,4 @@ std::vector<Mutant> attention_dtype_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::attention_dtype_mutants

@@ -12,7 +12,7 @@
 // Rotations by several axes that mistake a field of the claim: which frequencies an axis has, where it stands in the
 // head, how much of the head turns, and what a scaling rule makes of it.
 
-namespace sextant::mutants {
+namespace sextant::mutants::axial_mutants {
 namespace {
 
 // FLUX's and Wan's: each axis its own ladder, in blocks; here on three axes of 2, 3 and 3 pairs.
@@ -307,7 +307,7 @@ void controls(PlainOthers& list) {
 
 }  // namespace
 
-std::vector<Mutant> axial_mutants() {
+std::vector<Mutant> all() {
   PlainOthers list;
   defects(list);
   normalized_defects(list);
@@ -317,4 +317,4 @@ std::vector<Mutant> axial_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::axial_mutants

@@ -10,7 +10,7 @@
 
 // Rows of relative positions as DeBERTa has them: logarithmic ones that are rounded up, and those of clipped distances.
 
-namespace sextant::mutants {
+namespace sextant::mutants::bucket_mutants {
 namespace {
 
 // DeBERTa-v3's, of 256 position_buckets.
@@ -172,11 +172,11 @@ void controls(PlainOthers& list) {
 
 }  // namespace
 
-std::vector<Mutant> bucket_mutants() {
+std::vector<Mutant> all() {
   PlainOthers list;
   defects(list);
   controls(list);
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::bucket_mutants

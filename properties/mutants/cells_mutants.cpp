@@ -14,7 +14,7 @@
 // they keep a table, by what only some of its coordinates say; for one grid where there are several; for the whole
 // where it is a part. Others are wrong at lengths, or where all coordinates but one are 0.
 
-namespace sextant::mutants {
+namespace sextant::mutants::cells_mutants {
 namespace {
 
 constexpr std::int64_t height = 12;
@@ -213,7 +213,7 @@ struct Subject {
 
 }  // namespace
 
-std::vector<Mutant> cells_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   const std::vector<Subject> subjects{
       {"grid", fmt::format(R"({{"encoding":"sinusoidal_2d","dim":16,"height":{},"width":{}}})", height, width),
@@ -307,4 +307,4 @@ std::vector<Mutant> cells_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::cells_mutants

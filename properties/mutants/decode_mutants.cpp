@@ -13,7 +13,7 @@
 // What goes wrong where the last tokens of a sequence ask alone, where rows have padding, and in what models have
 // beside plain attention: windows, scales, softcaps, sinks. Each in float32 and, under its widest claim, in bfloat16.
 
-namespace sextant::mutants {
+namespace sextant::mutants::decode_mutants {
 namespace {
 
 constexpr double never = -std::numeric_limits<double>::infinity();
@@ -272,7 +272,7 @@ void add_honest(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> decode_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   Defects defects(list);
   positions(defects);
@@ -285,4 +285,4 @@ std::vector<Mutant> decode_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::decode_mutants

@@ -9,7 +9,7 @@
 // Rotations as they are deployed: layers without positions (rope_type none), dual caches, each with a magnitude of its
 // own (longrope's short_mscale and long_mscale), and xPos with its centre in the middle of the call.
 
-namespace sextant::mutants {
+namespace sextant::mutants::deployed_mutants {
 namespace {
 
 constexpr const char* standing =
@@ -241,7 +241,7 @@ void centre_mutants(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> deployed_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   standing_mutants(list);
   dual_mutants(list);
@@ -249,4 +249,4 @@ std::vector<Mutant> deployed_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::deployed_mutants

@@ -9,7 +9,7 @@
 // Implementations that are right at the positions that a model was trained on; and some that are right from the claim's
 // first position on.
 
-namespace sextant::mutants {
+namespace sextant::mutants::extrapolation_mutants {
 namespace {
 
 constexpr std::int64_t trained = 4096;
@@ -94,7 +94,7 @@ void two_tables(Positions& positions) {
 
 }  // namespace
 
-std::vector<Mutant> extrapolation_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   const auto defect = [&](const char* name, const char* mechanism, const char* spec, FunctionSubject::Make make) {
     list.add(Kind::defect, name, mechanism, spec, std::move(make));
@@ -147,4 +147,4 @@ std::vector<Mutant> extrapolation_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::extrapolation_mutants

@@ -17,7 +17,7 @@
 // Fourier features that mistake a field of the claim: the unit of angles, which frequencies, which coordinates, where a
 // channel lies, which matrix. Others are right, and compute as the codes in use do.
 
-namespace sextant::mutants {
+namespace sextant::mutants::fourier_mutants {
 namespace {
 
 // NeRF's released code: no pi, the coordinates first.
@@ -387,7 +387,7 @@ void controls(List& list) {
 
 }  // namespace
 
-std::vector<Mutant> fourier_mutants() {
+std::vector<Mutant> all() {
   List list;
   defects_of_units(list);
   defects_of_rows(list);
@@ -399,4 +399,4 @@ std::vector<Mutant> fourier_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::fourier_mutants

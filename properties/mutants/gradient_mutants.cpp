@@ -12,7 +12,7 @@
 
 // Mutants of backward passes: attention's by queries, keys and values, and those of tables.
 
-namespace sextant::mutants {
+namespace sextant::mutants::gradient_mutants {
 namespace {
 
 constexpr const char* grouped = R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,)"
@@ -223,7 +223,7 @@ Tensors scattered_up_to(std::int64_t most, const Tensors& inputs) {
 
 }  // namespace
 
-std::vector<Mutant> gradient_mutants() {
+std::vector<Mutant> all() {
   List list;
   list.attention(Kind::defect, "attention-gradient-no-mean",
                  "the weights' gradient lacks the mean that softmax takes off", grouped,
@@ -273,4 +273,4 @@ std::vector<Mutant> gradient_mutants() {
   return list.entries;
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::gradient_mutants

@@ -8,7 +8,7 @@
 
 // Implementations that are right when asked once: what a module keeps from call to call where it generates.
 
-namespace sextant::mutants {
+namespace sextant::mutants::history_mutants {
 namespace {
 
 constexpr const char* rope = R"({"encoding":"rope","head_dim":16,"max_position":16384})";
@@ -148,7 +148,7 @@ void errors(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> history_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   decoding(list);
   growing_caches(list);
@@ -157,4 +157,4 @@ std::vector<Mutant> history_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::history_mutants

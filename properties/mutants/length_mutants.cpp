@@ -13,7 +13,7 @@
 // Scaling rules that look at a length, in calls whose batch rows have several: the claim says whose is meant, and
 // implementations take another one.
 
-namespace sextant::mutants {
+namespace sextant::mutants::length_mutants {
 namespace {
 
 constexpr const char* dynamic = R"("rope_type":"dynamic","factor":4,"original_max_position_embeddings":2048)";
@@ -117,7 +117,7 @@ void add_steps(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> length_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   const Misread misread[] = {
       {"length-of-each-row", "call", "each batch row takes its own length", scope_of(LengthScope::row)},
@@ -153,4 +153,4 @@ std::vector<Mutant> length_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::length_mutants

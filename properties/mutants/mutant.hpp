@@ -29,7 +29,10 @@ struct Mutant {
   std::string recipe = {};  ///< that its audit names; none where empty
 };
 
-#define MUTANTS(family) std::vector<Mutant> family##_mutants();
+#define MUTANTS(family)       \
+  namespace family##_mutants { \
+  std::vector<Mutant> all();  \
+  }
 #include "properties/mutants/mutants.def"
 #undef MUTANTS
 

@@ -13,7 +13,7 @@
 
 // Mutants of every encoding but sinusoidal and rope: small variants of plain_others.hpp.
 
-namespace sextant::mutants {
+namespace sextant::mutants::other_mutants {
 namespace {
 
 constexpr const char* alibi_12 = R"({"encoding":"alibi","num_heads":12,"max_position":8192})";
@@ -376,7 +376,7 @@ void controls(List& list) {
 
 }  // namespace
 
-std::vector<Mutant> other_mutants() {
+std::vector<Mutant> all() {
   List list;
   bias_mutants(list);
   deaf_mutants(list);
@@ -387,4 +387,4 @@ std::vector<Mutant> other_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::other_mutants

@@ -11,7 +11,7 @@
 // towers and of video models: portraits, batches of images that differ, packed images, patches in blocks, class tokens,
 // text behind an image, films.
 
-namespace sextant::mutants {
+namespace sextant::mutants::placed_mutants {
 namespace {
 
 constexpr const char* tower =
@@ -217,7 +217,7 @@ void raster_again(Coordinates& row) {
 
 }  // namespace
 
-std::vector<Mutant> placed_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   const auto defect = [&](const char* name, const char* mechanism, const char* spec, FunctionSubject::Make make) {
     list.add(Kind::defect, name, mechanism, spec, std::move(make));
@@ -254,4 +254,4 @@ std::vector<Mutant> placed_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::placed_mutants

@@ -14,7 +14,7 @@
 // Sinusoidal codes of several coordinates that mistake a field of the claim: which channels an axis has, which
 // frequencies, what its positions are divided by.
 
-namespace sextant::mutants {
+namespace sextant::mutants::places_mutants {
 namespace {
 
 // diffusers' films: a quarter of the channels for time, the rest for columns and rows, which are three eighths each.
@@ -319,7 +319,7 @@ void controls(List& list) {
 
 }  // namespace
 
-std::vector<Mutant> places_mutants() {
+std::vector<Mutant> all() {
   List list;
   defects(list);
   defects_of_calls(list);
@@ -327,4 +327,4 @@ std::vector<Mutant> places_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::places_mutants

@@ -18,7 +18,7 @@
 
 // Norms of queries and keys, and their rotation, as fused kernels and models write them, wrong and honest ones.
 
-namespace sextant::mutants {
+namespace sextant::mutants::qk_norm_rope_mutants {
 namespace {
 
 constexpr const char* plain_spec = R"({"encoding":"qk_norm_rope","head_dim":64,"max_position":4096})";
@@ -414,7 +414,7 @@ void add_controls(List& list) {
 
 }  // namespace
 
-std::vector<Mutant> qk_norm_rope_mutants() {
+std::vector<Mutant> all() {
   List list;
   add_norms(list);
   add_extents(list);
@@ -424,4 +424,4 @@ std::vector<Mutant> qk_norm_rope_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::qk_norm_rope_mutants

@@ -11,7 +11,7 @@
 // Queries scaled by their positions: what goes wrong with the logarithm's argument, with whose position it is, and with
 // what is multiplied.
 
-namespace sextant::mutants {
+namespace sextant::mutants::query_scale_mutants {
 namespace {
 
 constexpr double amount = 0.1;
@@ -183,7 +183,7 @@ void honest(PlainOthers& list) {
 
 }  // namespace
 
-std::vector<Mutant> query_scale_mutants() {
+std::vector<Mutant> all() {
   PlainOthers list;
   arguments(list);
   places(list);
@@ -193,4 +193,4 @@ std::vector<Mutant> query_scale_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::query_scale_mutants

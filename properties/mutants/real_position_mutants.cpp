@@ -11,7 +11,7 @@
 // Real positions: what becomes of a fraction on its way to an angle. A fault is a function of the position, the same
 // for a code and for a rotation; what it keeps in a shared_ptr is the session's state.
 
-namespace sextant::mutants {
+namespace sextant::mutants::real_position_mutants {
 namespace {
 
 using Change = std::function<double(double position)>;
@@ -94,7 +94,7 @@ MakeChange rounded_to(Dtype dtype) {
 
 }  // namespace
 
-std::vector<Mutant> real_position_mutants() {
+std::vector<Mutant> all() {
   List list;
   list.defect("real-truncated", "A16", "real positions become whole numbers on the way in: the fraction is cut off",
               always([](double p) { return std::trunc(p); }));
@@ -129,4 +129,4 @@ std::vector<Mutant> real_position_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::real_position_mutants

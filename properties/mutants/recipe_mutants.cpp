@@ -11,7 +11,7 @@
 // Subjects that mostly have the bits of the recipe that they are audited as, but not in every call, and but for the
 // recurrence are within every bound of their claim; and implementations of one evaluation that claim another.
 
-namespace sextant::mutants {
+namespace sextant::mutants::recipe_mutants {
 namespace {
 
 constexpr const char* usual = R"({"encoding":"rope","head_dim":64,"max_position":16384})";
@@ -102,7 +102,7 @@ FunctionSubject::Make as_recipe(std::string_view name) {
 
 }  // namespace
 
-std::vector<Mutant> recipe_mutants() {
+std::vector<Mutant> all() {
   std::vector<Mutant> list;
   const auto add = [&](Kind kind, const char* name, const char* mechanism, const char* spec, FunctionSubject::Make make,
                        const char* recipe) {
@@ -178,4 +178,4 @@ std::vector<Mutant> recipe_mutants() {
   return list;
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::recipe_mutants

@@ -12,7 +12,7 @@ const std::vector<Mutant>& registry() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
     for (const auto make : {
-#define MUTANTS(family) family##_mutants,
+#define MUTANTS(family) family##_mutants::all,
 #include "properties/mutants/mutants.def"
 #undef MUTANTS
          }) {

@@ -17,7 +17,7 @@
 #include "properties/mutants/plain_sinusoidal.hpp"
 #include "subjects/operations.hpp"
 
-namespace sextant::mutants {
+namespace sextant::mutants::rope_mutants {
 namespace {
 
 using Change = std::function<void(PlainRope&)>;
@@ -796,7 +796,7 @@ void controls(List& list) {
 
 }  // namespace
 
-std::vector<Mutant> rope_mutants() {
+std::vector<Mutant> all() {
   List list;
   precision_mutants(list);
   pairing_mutants(list);
@@ -809,4 +809,4 @@ std::vector<Mutant> rope_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::rope_mutants

@@ -12,7 +12,7 @@
 
 // Tables of cosines and sines as implementations of rope keep them, wrong and honest ones.
 
-namespace sextant::mutants {
+namespace sextant::mutants::rotary_table_mutants {
 namespace {
 
 constexpr const char* plain_spec = R"({"encoding":"rotary_table","head_dim":64,"rotary_dim":32,"max_position":4096})";
@@ -131,7 +131,7 @@ void at_position(PlainTable& plain, std::int64_t wrong,
 
 }  // namespace
 
-std::vector<Mutant> rotary_table_mutants() {
+std::vector<Mutant> all() {
   List list;
   list.defect("table-interleaved-as-halves", "C6",
               "cosines and sines alternate in a table that is read as cosines and then sines", plain_spec,
@@ -224,4 +224,4 @@ std::vector<Mutant> rotary_table_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::rotary_table_mutants

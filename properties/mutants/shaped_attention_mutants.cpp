@@ -9,7 +9,7 @@
 
 // Attention that is wrong in tiles, for many keys or queries, in later heads or rows, or at some distance alone.
 
-namespace sextant::mutants {
+namespace sextant::mutants::shaped_attention_mutants {
 namespace {
 
 constexpr const char* plain = R"({"encoding":"attention","num_heads":4,"head_dim":8,"max_position":4096})";
@@ -173,7 +173,7 @@ void tails_and_sizes(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> shaped_attention_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   short_calls(list);
   long_calls(list);
@@ -182,4 +182,4 @@ std::vector<Mutant> shaped_attention_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::shaped_attention_mutants

@@ -9,7 +9,7 @@
 // Biases that are wrong in calls of some shape, in tiles, in later heads, or at some distance alone. A spot's token is
 // a query, its channel a key, its second position the key's.
 
-namespace sextant::mutants {
+namespace sextant::mutants::shaped_bias_mutants {
 namespace {
 
 constexpr const char* alibi = R"({"encoding":"alibi","num_heads":8,"max_position":16384})";
@@ -196,7 +196,7 @@ void lists_of_positions(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> shaped_bias_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   alibi_faults(list);
   relative_faults(list);
@@ -204,4 +204,4 @@ std::vector<Mutant> shaped_bias_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::shaped_bias_mutants

@@ -8,7 +8,7 @@
 
 // Codes that are wrong in calls of some shape or order, or at some position alone.
 
-namespace sextant::mutants {
+namespace sextant::mutants::shaped_code_mutants {
 namespace {
 
 constexpr const char* sinusoidal = R"({"encoding":"sinusoidal","dim":16})";
@@ -239,7 +239,7 @@ void learned_faults(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> shaped_code_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   sinusoidal_faults(list);
   grid_faults(list);
@@ -249,4 +249,4 @@ std::vector<Mutant> shaped_code_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::shaped_code_mutants

@@ -15,7 +15,7 @@
 
 // Rotations that are wrong in calls of some shape or order, or at some position alone.
 
-namespace sextant::mutants {
+namespace sextant::mutants::shaped_rope_mutants {
 namespace {
 
 constexpr const char* usual = R"({"encoding":"rope","head_dim":16})";
@@ -529,7 +529,7 @@ void caches(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> shaped_rope_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   heads(list);
   batches(list);
@@ -546,4 +546,4 @@ std::vector<Mutant> shaped_rope_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::shaped_rope_mutants

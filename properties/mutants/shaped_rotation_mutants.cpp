@@ -6,7 +6,7 @@
 
 // Rotations by several axes, and scaled ones, that are wrong in calls of some shape or order, or at one position alone.
 
-namespace sextant::mutants {
+namespace sextant::mutants::shaped_rotation_mutants {
 namespace {
 
 constexpr const char* axial = R"({"encoding":"rope_nd","head_dim":12,"sections":[2,2,2],"max_position":4096})";
@@ -150,7 +150,7 @@ void xpos_faults(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> shaped_rotation_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   axial_faults(list);
   xpos_faults(list);
@@ -158,4 +158,4 @@ std::vector<Mutant> shaped_rotation_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::shaped_rotation_mutants

@@ -20,7 +20,7 @@
 // Implementations that are right alone and wrong beside others: what a module, a class or a decorator keeps for all
 // that is computed in its process, under a key that lacks something.
 
-namespace sextant::mutants {
+namespace sextant::mutants::sibling_mutants {
 namespace {
 
 constexpr const char* rope = R"({"encoding":"rope","head_dim":16,"rope_theta":500000,"max_position":4096})";
@@ -199,7 +199,7 @@ void add(std::vector<Mutant>& list, Kind kind, std::string name, std::string mec
 
 }  // namespace
 
-std::vector<Mutant> sibling_mutants() {
+std::vector<Mutant> all() {
   std::vector<Mutant> list;
   const auto defect = [&](std::string name, std::string mechanism, std::string spec, FunctionSubject::Begin begin) {
     add(list, Kind::defect, std::move(name), std::move(mechanism), std::move(spec), std::move(begin));
@@ -298,4 +298,4 @@ std::vector<Mutant> sibling_mutants() {
   return list;
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::sibling_mutants

@@ -11,7 +11,7 @@
 // Over 400 lines would be too many for a list; each entry is one way to go wrong, a few lines around one step of
 // PlainSinusoidal.
 
-namespace sextant::mutants {
+namespace sextant::mutants::sinusoidal_mutants {
 namespace {
 
 using Change = SinusoidalChange;
@@ -358,7 +358,7 @@ void controls(List& list) {
 
 }  // namespace
 
-std::vector<Mutant> sinusoidal_mutants() {
+std::vector<Mutant> all() {
   List list;
   precision_mutants(list);
   formula_mutants(list);
@@ -369,4 +369,4 @@ std::vector<Mutant> sinusoidal_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::sinusoidal_mutants

@@ -14,7 +14,7 @@
 
 // Rotations of NaN, infinities and zeros with a sign: lost on the way, or answered as honest arithmetic does.
 
-namespace sextant::mutants {
+namespace sextant::mutants::special_mutants {
 namespace {
 
 using Change = std::function<void(PlainRope&)>;
@@ -81,7 +81,7 @@ void multiply_complex(double& a, double& b, const Turn& by) {
 
 }  // namespace
 
-std::vector<Mutant> special_mutants() {
+std::vector<Mutant> all() {
   std::vector<Mutant> list;
   const auto defect = [&](const char* name, const char* mechanism, const char* spec, const Change& change) {
     list.push_back({name, Kind::defect, "", mechanism, spec, variant(change)});
@@ -139,4 +139,4 @@ std::vector<Mutant> special_mutants() {
   return list;
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::special_mutants

@@ -5,7 +5,7 @@
 
 // Timestep embeddings of diffusion models, as codes that copy them from one another go wrong.
 
-namespace sextant::mutants {
+namespace sextant::mutants::timestep_mutants {
 namespace {
 
 constexpr const char* scaled = R"({"encoding":"sinusoidal","dim":64,"layout":"concatenated","angle_scale":1000,)"
@@ -40,7 +40,7 @@ void pad_with(PlainSinusoidal& plain, const std::function<double(const Tensor& t
 
 }  // namespace
 
-std::vector<Mutant> timestep_mutants() {
+std::vector<Mutant> all() {
   ChangedSinusoids list;
   list.defect("timestep-scale-of-values", "K16", "the angle scale multiplies sines and cosines", scaled,
               [](PlainSinusoidal& plain) {
@@ -112,4 +112,4 @@ std::vector<Mutant> timestep_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::timestep_mutants

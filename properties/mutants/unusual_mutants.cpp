@@ -16,7 +16,7 @@
 
 // Implementations that are right, and go about it in an unusual way: every one must be accepted.
 
-namespace sextant::mutants {
+namespace sextant::mutants::unusual_mutants {
 namespace {
 
 constexpr const char* rope = R"({"encoding":"rope","head_dim":16,"max_position":16384})";
@@ -322,7 +322,7 @@ void attentions(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> unusual_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   rotations(list);
   codes(list);
@@ -331,4 +331,4 @@ std::vector<Mutant> unusual_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::unusual_mutants

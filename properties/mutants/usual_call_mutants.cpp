@@ -8,7 +8,7 @@
 // Wrong in just the calls that models make, or in most of them: a whole window, the whole table of a window's offsets,
 // a sampler's schedule, a batch at one timestep, or whole numbers among real positions.
 
-namespace sextant::mutants {
+namespace sextant::mutants::usual_call_mutants {
 namespace {
 
 using Positions = std::vector<double>;
@@ -203,7 +203,7 @@ void prompts(LocalFaults& list) {
 
 }  // namespace
 
-std::vector<Mutant> usual_call_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   prompts(list);
   windows(list);
@@ -213,4 +213,4 @@ std::vector<Mutant> usual_call_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::usual_call_mutants

@@ -11,7 +11,7 @@
 // Matrices and tables that are given, and not used as they are: clipped, flushed, made of fewer columns, kept under one
 // of their values.
 
-namespace sextant::mutants {
+namespace sextant::mutants::weight_mutants {
 namespace {
 
 constexpr const char* gaussian = R"({"encoding":"fourier","axes":2,"bands":16,"ladder":"weight","first":"cos",)"
@@ -75,7 +75,7 @@ FunctionSubject::Make looked_up(std::function<double(Dtype dtype, double value)>
 
 }  // namespace
 
-std::vector<Mutant> weight_mutants() {
+std::vector<Mutant> all() {
   LocalFaults list;
   list.add(Kind::defect, "fourier-weight-clipped", "frequencies beyond 1000 are 1000", gaussian,
            with_matrix(each([](double value) { return std::clamp(value, -1000.0, 1000.0); })));
@@ -105,4 +105,4 @@ std::vector<Mutant> weight_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::weight_mutants

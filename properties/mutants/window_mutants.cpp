@@ -10,7 +10,7 @@
 
 // Biases of windows that mistake the index of two tokens, and coordinates of their offsets that mistake the logarithm.
 
-namespace sextant::mutants {
+namespace sextant::mutants::window_mutants {
 namespace {
 
 // Oblong: in a square one height and width stand for each other.
@@ -237,7 +237,7 @@ void controls(PlainOthers& list) {
 
 }  // namespace
 
-std::vector<Mutant> window_mutants() {
+std::vector<Mutant> all() {
   PlainOthers list;
   defects_of_windows(list);
   defects_of_offsets(list);
@@ -245,4 +245,4 @@ std::vector<Mutant> window_mutants() {
   return std::move(list.entries);
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::window_mutants

@@ -1,7 +1,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/mutants/mutant.hpp"
 
-namespace sextant::mutants {
+namespace sextant::mutants::tent_mutants {
 namespace {
 
 // (p mod 2^(i+1)) / 2^(i+1), which starts again where a tent comes down.
@@ -24,8 +24,8 @@ FunctionSubject::Call saw_tooth(const Spec& spec) {
 
 }  // namespace
 
-std::vector<Mutant> tent_mutants() {
+std::vector<Mutant> all() {
   return {{"tent-saw-tooth", Kind::defect, "", "a saw tooth for a tent", R"({"encoding":"tent","dim":8})", saw_tooth}};
 }
 
-}  // namespace sextant::mutants
+}  // namespace sextant::mutants::tent_mutants
