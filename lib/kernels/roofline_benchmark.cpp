@@ -98,7 +98,7 @@ void run_paired(benchmark::State& state, const PairedBenchmark& paired, int thre
   omp_set_num_threads(threads);
   const std::function<void()> body = paired.prepare(memory.written, memory.read);
   body();
-  const double fused_before = fused_operations_per_cycle(threads);
+  const Arithmetic before = measured_arithmetic(threads);
   std::vector<double> body_times;
   std::vector<double> roofline_times;
   for ([[maybe_unused]] auto _ : state) {
@@ -113,7 +113,10 @@ void run_paired(benchmark::State& state, const PairedBenchmark& paired, int thre
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(paired.bytes));
   const RooflineRatio found = roofline_ratio(roofline_times, body_times);
   state.counters["of_roofline"] = found.ratio;
-  state.counters["fused_per_cycle"] = std::min(fused_before, fused_operations_per_cycle(threads));
+  const Arithmetic after = measured_arithmetic(threads);
+  state.counters["fused_per_cycle"] = std::min(before.fused_per_cycle, after.fused_per_cycle);
+  state.counters["vector_operations_per_second"] =
+      threads * std::min(before.vector_operations_per_second, after.vector_operations_per_second);
   if (std::isnan(found.ratio))
     state.SetLabel("of_roofline unknown: the roofline varies by " +
                    std::to_string(std::lround(100 * std::min(found.variation, 99.0))) + " %");

@@ -37,8 +37,8 @@ std::span<std::byte> benchmark_memory(std::size_t size);
 /// times them apart, so that whatever else the machine does meets both. Counters: bytes_per_second, `bytes` over the
 /// time of `body`; of_roofline, the rate of `body` over that of the roofline, from the median times of both: not a
 /// number, and a label that says "unknown", where the roofline's own times vary by more than a tenth
-/// (roofline_ratio_benchmark.hpp); fused_per_cycle, the less of what the cores had for arithmetic before and after
-/// (arithmetic_probe_benchmark.hpp).
+/// (roofline_ratio_benchmark.hpp); fused_per_cycle and vector_operations_per_second, of all threads, the less of what
+/// the cores had for arithmetic before and after (arithmetic_probe_benchmark.hpp).
 ///
 /// `prepare` makes the body, once per thread count, after the memory is there and outside the clock: what it returns is
 /// run. It is given what the roofline writes and what it reads, which a body may use for the same.
