@@ -15,11 +15,13 @@ class Case:
     rates: list = dataclasses.field(default_factory=list)
     ratios: list = dataclasses.field(default_factory=list)
     fused: list = dataclasses.field(default_factory=list)
+    vector_operations: list = dataclasses.field(default_factory=list)  # that the cores took in a second
 
     def extend(self, other):
         self.rates += other.rates
         self.ratios += other.ratios
         self.fused += other.fused
+        self.vector_operations += other.vector_operations
 
     def rate(self):
         return statistics.median(self.rates)
@@ -31,6 +33,14 @@ class Case:
         """The median, or None where half of the repetitions or more have none."""
         known = self.known()
         return statistics.median(known) if 2 * len(known) > len(self.ratios) else None
+
+    def of_ports(self, per_line):
+        """The best rate over the one at which the cores took operations of vectors at most, `per_line` of them for 64 bytes: what another process takes is missing from
+        rates, and not from the short measurements of arithmetic. None where memory's speed varied too much, or nothing is counted."""
+        known = [operations for operations in self.vector_operations if not math.isnan(operations)]
+        if not known or not per_line or self.ratio() is None:
+            return None
+        return max(self.rates) / 64 * per_line / statistics.median(known)
 
     def best_fused(self):
         return max((fused for fused in self.fused if not math.isnan(fused)), default=0)

@@ -25,6 +25,14 @@ class Ratio(unittest.TestCase):
         self.assertEqual(ratio_text(case(0.5, fused=1.79), 2.0), "0.50 (0.50-0.50) shared")
         self.assertEqual(ratio_text(case(0.5, fused=1.81), 2.0), "0.50 (0.50-0.50)")
 
+    def test_of_ports_by_the_best_rate(self):
+        of = Case([1e9, 2e9, 1e9], [0.5] * 3, [2.0] * 3, [1e10, 2e10, 2e10])
+        self.assertEqual(of.of_ports(32), 2e9 / 64 * 32 / 2e10)
+        self.assertIsNone(of.of_ports(0))
+        self.assertIsNone(of.of_ports(None))
+        self.assertIsNone(Case([1e9], [nan], [2.0], [1e10]).of_ports(32))
+        self.assertIsNone(case(0.5).of_ports(32))
+
     def test_a_peer_has_no_ratio(self):
         self.assertEqual(ratio_text(Case([1e9]), 2.0), "")
 

@@ -16,6 +16,7 @@
 
 #include "lib/kernels/arithmetic_probe_benchmark.hpp"
 #include "lib/kernels/roofline_ratio_benchmark.hpp"
+#include "lib/kernels/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/kernels/roofline_benchmark.cpp"
@@ -136,6 +137,7 @@ std::vector<int> thread_counts() {
 
 // The footprints that the encoders' benchmarks have: the tables' and the rotations' of docs/encoders.md.
 const int registered = [] {
+  benchmark::AddCustomContext("target", std::string(target_in_use()));
   struct Case {
     const char* name;
     Roofline roofline;
