@@ -1,6 +1,6 @@
-// Eigen uses the instructions that the compiler is told of, here AVX2 and fused operations where the processor is an x86
-// (lib/CMakeLists.txt): 8 heads of 1024 tokens x 64 channels took 10 ms on two threads of a Zen 5 so, 24 ms with SSE2 and
-// 16 ms with AVX-512. Under another name, so that no other file takes these functions for its own.
+// Eigen uses the instructions that the compiler is told of, here AVX2 and fused operations where the processor is an
+// x86 (lib/CMakeLists.txt): 8 heads of 1024 tokens x 64 channels took 10 ms on two threads of a Zen 5 so, 24 ms with
+// SSE2 and 16 ms with AVX-512. Under another name, so that no other file takes these functions for its own.
 #include "lib/attention/eigen_products_benchmark.hpp"
 
 #define EIGEN_DONT_PARALLELIZE

@@ -129,12 +129,22 @@ void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, const 
   }
   with_bits_of(out.dtype, [&]<class Bits>(Bits) {
     const auto width = static_cast<std::size_t>(axes(encoding_));
-    const auto element = [&](std::int64_t axis, std::int64_t offset) {
+    // One coordinate of rows: looked up where all are kept.
+    const auto put = [&](std::int64_t axis, std::span<const std::int64_t> own, Bits* to) {
+      const std::size_t step = width;
       const Elements& kept = elements[static_cast<std::size_t>(axis)];
-      if (std::abs(offset) > kept.most) return bits_of<Bits>(out.dtype, value(axis, offset, out.dtype));
-      Bits bits;
-      std::memcpy(&bits, kept.bytes.data() + static_cast<std::size_t>(offset + kept.most) * sizeof bits, sizeof bits);
-      return bits;
+      if (are_within(own, kept.most)) {
+        const std::byte* const at_zero = kept.bytes.data() + static_cast<std::size_t>(kept.most) * sizeof(Bits);
+        for (const std::int64_t offset : own) {
+          std::memcpy(to, at_zero + offset * static_cast<std::int64_t>(sizeof(Bits)), sizeof(Bits));
+          to += step;
+        }
+        return;
+      }
+      for (const std::int64_t offset : own) {
+        *to = bits_of<Bits>(out.dtype, value(axis, offset, out.dtype));
+        to += step;
+      }
     };
     write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
       constexpr std::int64_t together = 256;  // rows that are made before they are handed on
@@ -142,9 +152,8 @@ void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, const 
       for (std::int64_t start = first; start < last; start += together) {
         const std::int64_t count = std::min(together, last - start);
         for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
-          const std::int64_t* const own = offsets.data() + axis * rows + start;
-          Bits* to = made.data() + axis;
-          for (std::int64_t row = 0; row < count; ++row, to += width) *to = element(axis, own[row]);
+          const auto own = static_cast<std::size_t>(axis * rows + start);
+          put(axis, offsets.subspan(own, static_cast<std::size_t>(count)), made.data() + axis);
         }
         const std::int64_t at_once = out.row_stride == out.width ? count : 1;
         const std::size_t bytes = static_cast<std::size_t>(at_once) * width * sizeof(Bits);

@@ -5,7 +5,8 @@
 #include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/log_coordinates/log_coordinates.hpp"
 
-// The table of a window's offsets, of every pair of its places, beside the speed of filling memory.
+// The table of a window's offsets, of every pair of its places, beside the speed of memory: offsets are of eight bytes,
+// so that float32 reads twice what it writes, and 16 bits four times.
 
 namespace sextant {
 namespace {
@@ -17,7 +18,7 @@ void add(Dtype dtype, std::int64_t side) {
                            "x" + std::to_string(side);
   const std::size_t bytes = static_cast<std::size_t>(2 * count) * size_of(dtype);
   register_paired(
-      {name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory, auto) -> std::function<void()> {
+      {name, Roofline::stream_narrowed, bytes, [=](std::span<std::byte> memory, auto) -> std::function<void()> {
          const auto encoder = std::make_shared<LogCoordinatesEncoder>(LogCoordinates{{side, side}, {}});
          std::vector<std::int64_t> offsets(static_cast<std::size_t>(2 * count));
          for (std::int64_t i = 0; i < count; ++i) {

@@ -29,9 +29,9 @@ struct Mutant {
   std::string recipe = {};  ///< that its audit names; none where empty
 };
 
-#define MUTANTS(family)       \
+#define MUTANTS(family)        \
   namespace family##_mutants { \
-  std::vector<Mutant> all();  \
+    std::vector<Mutant> all(); \
   }
 #include "properties/mutants/mutants.def"
 #undef MUTANTS
