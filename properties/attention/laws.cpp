@@ -339,7 +339,8 @@ Property weights_sum_property() {
       for (std::int64_t i = 0; i < out.elements(); ++i) {
         const double error = std::fabs(out.at(i) - 1);
         if (!std::isfinite(error)) {
-          judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("element {}: NaN or infinite", i); });
+          judgement.add(Certainty::no, not_finite(),
+                        [&] { return fmt::format("element {}: {}", i, not_finite_text(out.at(i))); });
           continue;
         }
         judgement.add(error <= bound ? Certainty::yes : Certainty::no,

@@ -192,6 +192,11 @@ Judgement judge_padded(Session& session, const Spec& spec, const Attention& enco
   });
 }
 
+Judgement with_cure(Judgement judgement, std::string_view cure) {
+  if (judgement.within == reference::Certainty::no) judgement.remark = cure;
+  return judgement;
+}
+
 constexpr const char* bits = "none: the calls differ only in what the tokens do not see, so all bits are equal";
 
 }  // namespace
@@ -213,7 +218,8 @@ Property masked_nan_property() {
   property.not_applicable = stated_for<Attention>(accuracy_not_stated);
   use_cases(property, poisoned_cases(), of<Attention>([](const Spec& spec, const Attention& encoding) {
               return CheckOf<Poisoned>([spec, encoding](Session& session, const Poisoned& asked) {
-                return judge_masked(session, spec, encoding, asked);
+                return with_cure(judge_masked(session, spec, encoding, asked),
+                                 "likely fix: where a weight is 0, put 0 in the place of its product with the value");
               });
             }));
   return property;
@@ -234,7 +240,8 @@ Property padded_nan_property() {
   property.not_applicable = stated_for<Attention>(accuracy_not_stated);
   use_cases(property, padded_calls(), of<Attention>([](const Spec& spec, const Attention& encoding) {
               return CheckOf<Step>([spec, encoding](Session& session, const Step& asked) {
-                return judge_padded(session, spec, encoding, asked);
+                return with_cure(judge_padded(session, spec, encoding, asked),
+                                 "likely fix: set padded keys and values to 0 before anything is multiplied by them");
               });
             }));
   return property;

@@ -356,9 +356,14 @@ Property padding_property() {
       "finite score, a causal mask by index that ignores where a row begins; unused ends of caches"};
   property.not_applicable = stated_for<Attention>(accuracy_not_stated);
   use_cases(property, padded_calls(), [](const Spec& spec) {
-    return check_of(spec, [padding = finite_padding(spec)](const Spec& of, const Step& asked) {
+    const auto check = check_of(spec, [padding = finite_padding(spec)](const Spec& of, const Step& asked) {
       return padded_case_of(of, asked, padding);
     });
+    return [check](Session& session, const Step& asked) {
+      Judgement judgement = check(session, asked);
+      judgement.least_coordinate.reset();  // which tokens see padding does not depend on their positions
+      return judgement;
+    };
   });
   return property;
 }

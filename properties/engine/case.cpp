@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "properties/gen/vectors.hpp"
-
 namespace sextant {
 namespace {
 
@@ -42,28 +40,6 @@ Case simplest_of(const CaseFields& fields) {
   for (const auto& [name, role, range] : fields)
     values.push_back(range.simplest.value_or(std::clamp<std::int64_t>(0, range.least, range.most)));
   return values;
-}
-
-std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& values) {
-  std::optional<std::int64_t> furthest;
-  std::int64_t beyond = 0;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    switch (fields[i].role) {
-      case FieldRole::position: furthest = std::max(furthest.value_or(values[i]), values[i]); break;
-      case FieldRole::step: beyond += values[i]; break;
-      case FieldRole::run:
-      case FieldRole::sequence: beyond += values[i] - 1; break;
-      case FieldRole::batch: beyond += gen::batch_row_distance * (values[i] - 1); break;
-      case FieldRole::count:
-      case FieldRole::number:
-      case FieldRole::choice:
-      case FieldRole::order:
-      case FieldRole::fill:
-      case FieldRole::bits: break;
-    }
-  }
-  if (furthest) *furthest += beyond;
-  return furthest;
 }
 
 std::int64_t size_of(const CaseFields& fields, const Case& values) {

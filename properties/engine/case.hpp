@@ -16,7 +16,7 @@ namespace sextant {
 /// token. A property sees it as a struct of its own (typed_cases.hpp).
 using Case = std::vector<std::int64_t>;
 
-/// What an integer of a case means, from which shrinking and the horizon follow.
+/// What an integer of a case means, from which shrinking follows.
 enum class FieldRole {
   position,  ///< a position of the claim
   step,      ///< what is added to the case's positions
@@ -59,10 +59,6 @@ std::optional<std::string> out_of_range(const CaseFields& fields, const Case& va
 
 /// The case of every field's simplest value.
 Case simplest_of(const CaseFields& fields);
-
-/// The furthest position that a case reaches: its greatest position, with every step and the rest of every run and
-/// batch added; nothing if it has no position.
-std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& values);
 
 /// A token that cannot be replayed. what() is one line.
 class TokenError : public std::runtime_error, public UserError {

@@ -75,23 +75,5 @@ TEST(CaseFields, AreSimplestNearestToZeroUnlessTheySayOtherwise) {
   EXPECT_EQ(simplest_of(four), (Case{0, -2, 1, 1}));
 }
 
-TEST(CaseFields, ReachAsFarAsTheirRolesSay) {
-  const FieldRange any{-last - 1, last};
-  const auto reach = [&](std::initializer_list<FieldRole> roles, const Case& values) {
-    CaseFields list;
-    for (const FieldRole role : roles) list.push_back(field(role, any));
-    return reach_of(list, values);
-  };
-  using enum FieldRole;
-  EXPECT_EQ(reach({position}, {7}), 7);
-  EXPECT_EQ(reach({position, position}, {-7, -9}), -7);
-  EXPECT_EQ(reach({position, step}, {7, 30}), 37);
-  EXPECT_EQ(reach({position, run}, {7, 30}), 36);
-  EXPECT_EQ(reach({position, batch}, {7, 3}), 21);
-  EXPECT_EQ(reach({step, position, run, batch, position}, {100, 1, 2, 2, 5}), 113);
-  EXPECT_EQ(reach({position, count, choice, fill, bits}, {7, 9, 9, 9, 9}), 7);
-  EXPECT_EQ(reach({step, run, batch}, {1, 2, 3}), std::nullopt);
-}
-
 }  // namespace
 }  // namespace sextant::engine_case_test

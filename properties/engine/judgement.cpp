@@ -40,8 +40,12 @@ Deviation not_finite() {
   return {infinity, infinity, infinity};
 }
 
+std::string not_finite_text(double value) {
+  return fmt::format("got {}, which is not finite", std::isnan(value) ? std::string("nan") : fmt::format("{}", value));
+}
+
 std::string value_text(Dtype dtype, double value) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : fmt::format("{}", value);
   // Digits that distinguish neighbours: 1 + ceil(precision * log10(2)).
   const int digits = 1 + static_cast<int>(std::ceil(format_of(dtype).precision * 0.30103));
   return fmt::format("{:.{}g} ({})", value, digits, hex_text(value));

@@ -70,6 +70,9 @@ Deviation deviation_of(const reference::Enclosure& error, const reference::Enclo
 /// What is left of a deviation when the value is NaN or infinite.
 Deviation not_finite();
 
+/// "got inf, which is not finite": of a value whose truth is a number. The sign of a NaN tells nothing and is left out.
+std::string not_finite_text(double value);
+
 /// "0.84147096 (0x1.aed548p-1)": a value of the dtype with as many digits as tell it from its neighbours.
 std::string value_text(Dtype dtype, double value);
 

@@ -102,6 +102,17 @@ TEST(UnreadFields, AreThoseThatChangeNoBit) {
   EXPECT_NE(unread.find("pairing, "), std::string::npos) << unread;
   EXPECT_TRUE(unread.ends_with("; if it is made for one spec, fields = [\"rope_theta\"] says so")) << unread;
   EXPECT_EQ(unread_text(rotating(as_asked, pass), claim()), "");
+  // What refuses some fields is made for more than one spec, and refuses all or none.
+  const auto refusing_pairings = [theta_alone](const Spec& asked) {
+    if (std::get<Rope>(asked.encoding).pairing != std::get<Rope>(claim().encoding).pairing)
+      throw SubjectFailure(FailureKind::unsupported, "returned None");
+    return theta_alone(asked);
+  };
+  const std::string refused = unread_text(rotating(refusing_pairings, pass), claim());
+  EXPECT_EQ(refused.find(" pairing, "), std::string::npos) << refused;
+  EXPECT_TRUE(
+      refused.ends_with("; refuse what is not computed (in Python return None), as it does of the field pairing"))
+      << refused;
 }
 
 TEST(UnreadFields, AreThoseThatASubjectDoesNotName) {

@@ -203,7 +203,7 @@ class Trial {
                          .example = {token(values), judgement.finding, judgement.deviation}};
     if (!tally_.worst || is_before(seen, *tally_.worst)) tally_.worst = seen;
     if (!violates) return;
-    tally_.horizon = lesser(tally_.horizon, horizon_below(values, judgement.least_coordinate));
+    tally_.horizon = lesser(tally_.horizon, horizon_below(judgement));
     take_violation(number, values, judgement.least_violated);
   }
 
@@ -261,8 +261,7 @@ class Trial {
   // The same, of a search: `horizon` is drawn below what it violates.
   Outcome probe(const Case& values, std::optional<std::int64_t>& horizon) {
     Outcome outcome = probe(values);
-    if (is_violation(outcome))
-      horizon = lesser(horizon, horizon_below(values, std::get<Judgement>(outcome).least_coordinate));
+    if (is_violation(outcome)) horizon = lesser(horizon, horizon_below(std::get<Judgement>(outcome)));
     return outcome;
   }
 
@@ -279,12 +278,12 @@ class Trial {
     }
   }
 
-  // Below a violation seen at these values, at `coordinate` if that is known.
-  std::optional<std::int64_t> horizon_below(const Case& values, const std::optional<std::int64_t>& coordinate) const {
+  // Below the position that a violation is about. One of no single position may be wrong at any of its case's, so that
+  // nothing is known to hold up to one of them.
+  std::optional<std::int64_t> horizon_below(const Judgement& judgement) const {
     if (property_.sessions == Sessions::own) return std::nullopt;  // about calls, not about places
-    const std::optional<std::int64_t> furthest = coordinate ? coordinate : reach_of(fields_, values);
-    // A case is of the claim's positions, though its extents may add up to more (queries are no rows of a batch).
-    return furthest ? std::optional(std::min(*furthest, spec_.max_position - 1) - 1) : std::nullopt;
+    if (!judgement.least_coordinate) return std::nullopt;
+    return std::min(*judgement.least_coordinate, spec_.max_position - 1) - 1;
   }
 
   std::string token(const Case& values) const { return write_token(property_.id, fields_, values); }
@@ -438,13 +437,19 @@ class Trial {
     if (const auto* alone = std::get_if<SubjectFailure>(&outcome); alone != nullptr && alone->kind() == failure_kind_)
       return;
     failed.example.shown = Shown::after_other_calls;
-    failed.reason += "; only after other calls: this case alone, in a fresh session, does not show it";
+    failed.reason += "; only after other calls";
   }
 
   void shrink_counterexample(const std::stop_token& stop) {
     Counterexample& counterexample = *tally_.counterexample;
     steps_left_ = steps_;
-    const Case values = shrink(case_of(counterexample.example), stop, counterexample.horizon, is_violation);
+    std::string seen = tally_.worst->example.finding;  // what is told if a fresh session does not show it
+    const Case values =
+        shrink(case_of(counterexample.example), stop, counterexample.horizon, [&](const Outcome& outcome) {
+          if (!is_violation(outcome)) return false;
+          seen = std::get<Judgement>(outcome).finding;
+          return true;
+        });
     // The token must work alone, so its finding is what a fresh session says.
     judge_.end_session();
     steps_left_ = steps_;
@@ -453,10 +458,7 @@ class Trial {
       const auto& simplest = std::get<Judgement>(outcome);
       counterexample.example = {token(values), simplest.finding, simplest.deviation};
     } else {
-      counterexample.example = {token(values),
-                                "seen only after other calls; this case alone, in a fresh session, does not show it",
-                                {},
-                                Shown::after_other_calls};
+      counterexample.example = {token(values), "seen only after other calls: " + seen, {}, Shown::after_other_calls};
     }
   }
 

@@ -41,6 +41,7 @@ Property wrong_from(std::int64_t limit) {
       Judgement judgement;
       EXPECT_EQ(asked.untold, 5);
       const bool wrong = asked.first + asked.rows > limit;
+      judgement.place = std::max(asked.first, limit);
       judgement.add(wrong ? reference::Certainty::no : reference::Certainty::yes, {wrong ? 2.0 : 0.5, 0, 0},
                     [] { return "found"; });
       return judgement;
@@ -73,7 +74,7 @@ TEST(TypedCases, AreAdmittedByRangesAndRelation) {
   EXPECT_EQ(property.simplest(spec), (Case{1, 0}));
 }
 
-TEST(TypedCases, ShrinkAndMeasureTheHorizonByTheirRoles) {
+TEST(TypedCases, ShrinkByTheirRolesAndHaveTheHorizonOfTheirPlaces) {
   const FunctionSubject subject("test", [](const Spec&) -> FunctionSubject::Call {
     return [](std::string_view, const Tensors&) -> Tensors { return {}; };
   });
@@ -81,6 +82,26 @@ TEST(TypedCases, ShrinkAndMeasureTheHorizonByTheirRoles) {
   EXPECT_EQ(result.verdict, Verdict::violated);
   EXPECT_EQ(result.simplest->token, "stretches:rows=1,first=400");
   EXPECT_EQ(result.horizon, 399);
+}
+
+// Of a case whose judgement names no position any may be the wrong one.
+TEST(TypedCases, HaveNoHorizonWhereNoPositionIsNamed) {
+  const FunctionSubject subject("test", [](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors&) -> Tensors { return {}; };
+  });
+  Property property;
+  property.id = "stretches";
+  property.not_applicable = [](const Spec&) { return std::nullopt; };
+  use_cases(property, stretches(), [](const Spec&) {
+    return [](Session&, const Stretch&) {
+      Judgement judgement;
+      judgement.add_exact("wrong", [] { return std::string(); });
+      return judgement;
+    };
+  });
+  const PropertyResult result = audit({property}, subject, spec, {}).results.front();
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_EQ(result.horizon, std::nullopt);
 }
 
 }  // namespace

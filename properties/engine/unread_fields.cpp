@@ -47,20 +47,23 @@ bool shows_in_inputs(const Call& one, const Call& other) {
   return !same_bits(one.vectors, other.vectors) || !alike(one.weight, other.weight) || !alike(one.sinks, other.sinks);
 }
 
-// Whether the subject answers a variant as it answers the claim, and does not refuse it. Of a variant of another width
-// that is a result of the claim's, which the protocol refuses.
-bool is_ignored(const Subject& subject, const Variant& variant, const std::vector<Tensor>& own,
-                const std::vector<Question>& questions) {
+// How the subject answers a variant, beside the claim. Of a variant of another width the claim's result is one that the
+// protocol refuses.
+enum class Reply { alike, otherwise, refused };
+
+Reply reply_to(const Subject& subject, const Variant& variant, const std::vector<Tensor>& own,
+               const std::vector<Question>& questions) {
   try {
-    return same_bits(own, answers_of(subject, variant.spec, questions));
+    return same_bits(own, answers_of(subject, variant.spec, questions)) ? Reply::alike : Reply::otherwise;
   } catch (const SubjectFailure& failure) {
-    return failure.kind() == FailureKind::protocol;
+    return failure.kind() == FailureKind::protocol ? Reply::alike : Reply::refused;
   }
 }
 
 // The fields whose change changes an answer, or is refused, and those whose change does not, where no input shows it.
 struct Heard {
   std::set<std::string> fields;
+  std::set<std::string> refused;  // of these
   std::set<std::string> ignored;
 };
 enum class Wanted { every_field, whether_any_is_heard };
@@ -85,12 +88,19 @@ Heard heard_fields(const Subject& subject, const Spec& spec, Wanted wanted) {
     for (std::size_t i = 0; i < questions.size(); ++i)
       shows = shows || shows_in_inputs(calls[i], other->call_of(questions[i]));
     if (shows) continue;
-    (is_ignored(subject, variant, own, questions) ? heard.ignored : heard.fields).insert(variant.field);
+    const Reply reply = reply_to(subject, variant, own, questions);
+    (reply == Reply::alike ? heard.ignored : heard.fields).insert(variant.field);
+    if (reply == Reply::refused) heard.refused.insert(variant.field);
     if (wanted == Wanted::whether_any_is_heard && !heard.fields.empty()) return heard;
   }
   // One of a field's variants may be as good as the claim itself.
   std::erase_if(heard.ignored, [&](const std::string& field) { return heard.fields.contains(field); });
   return heard;
+}
+
+// "the fields pairing, rope_theta".
+std::string fields_text(const std::set<std::string>& fields) {
+  return fmt::format("the field{} {}", fields.size() == 1 ? "" : "s", fmt::join(fields, ", "));
 }
 
 }  // namespace
@@ -107,16 +117,20 @@ FieldsRead fields_read_by(const Subject& subject, const Spec& spec, const Descri
   if (!heard.fields.empty() || heard.ignored.empty()) return {};
   return {std::vector<std::string>{},
           fmt::format("the subject serves this claim alone: no bit of its answers depends on {}",
-                      fmt::join(heard.ignored, ", "))};
+                      fields_text(heard.ignored))};
 }
 
 std::string unread_text(const Subject& subject, const Spec& spec) {
   const Heard heard = heard_fields(subject, spec, Wanted::every_field);
   if (heard.ignored.empty()) return {};
+  const std::string ignored = "no bit of its answers depends on " + fields_text(heard.ignored);
+  // What reads some fields to refuse others' values is made for more than one spec.
+  if (!heard.refused.empty())
+    return fmt::format("{}; refuse what is not computed (in Python return None), as it does of {}", ignored,
+                       fields_text(heard.refused));
   std::vector<std::string> quoted;
   for (const std::string& field : heard.fields) quoted.push_back('"' + field + '"');
-  return fmt::format("no bit of its answers depends on {}; if it is made for one spec, fields = [{}] says so",
-                     fmt::join(heard.ignored, ", "), fmt::join(quoted, ", "));
+  return fmt::format("{}; if it is made for one spec, fields = [{}] says so", ignored, fmt::join(quoted, ", "));
 }
 
 std::optional<std::string> why_unread(const Property& property, const FieldsRead& read) {

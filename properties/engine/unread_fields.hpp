@@ -21,8 +21,9 @@ struct FieldsRead {
 /// @throws Interrupted.
 FieldsRead fields_read_by(const Subject& subject, const Spec& spec, const Description& description);
 
-/// Of a subject that reads some fields and not others: "no bit of its answers depends on pairing; if it is made for one
-/// spec, fields = ["rope_theta"] says so". Empty where each is heard or refused. @throws Interrupted.
+/// Of a subject that reads some fields and not others: "no bit of its answers depends on the field pairing; if it is
+/// made for one spec, fields = ["rope_theta"] says so"; of one that refuses some "...; refuse what is not computed (in
+/// Python return None), as it does of the field rotary_dim". Empty where each is heard or refused. @throws Interrupted.
 std::string unread_text(const Subject& subject, const Spec& spec);
 
 /// Why the property says nothing of a subject that reads these fields, or nothing if it is to be judged.

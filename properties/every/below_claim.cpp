@@ -79,6 +79,7 @@ class BelowJudge {
     judgement.add_exact(
         told ? std::optional(fmt::format("{}, below the claim: {}", text_of(question, spec_), *told)) : std::nullopt,
         [] { return "answered, where the encoding has no value"; });
+    if (told) judgement.remark = "likely fix: raise an error for positions below the claim";
     return judgement;
   }
 

@@ -58,6 +58,7 @@ Judgement judge(Session& session, const Spec& spec, const Extent& extent) {
     refusal = fmt::format("a call of no {}: {}", extent.name, failure.what());
   }
   judgement.add_exact(refusal, [] { return "an empty answer"; });
+  if (refusal) judgement.remark = "likely fix: return an empty result where a size is 0, before anything is computed";
   return judgement;
 }
 

@@ -43,7 +43,8 @@ FunctionSubject with_frequencies(void (*change)(std::vector<double>&)) {
 TEST(Frequencies, OfTheBuiltinEncoderAreToldToBeRight) {
   const PropertyResult result = audited(*builtin_subject(), rope);
   EXPECT_EQ(result.verdict, Verdict::holds);
-  EXPECT_EQ(result.reason.find("none is off by more than its phases leave open; the list of recipe:"), 0U)
+  EXPECT_EQ(result.reason.find("none is off by more than its phases leave open; the frequencies are those of recipe:"),
+            0U)
       << result.reason;
   EXPECT_NE(result.reason.find("recipe:float64"), std::string::npos) << result.reason;
 }
@@ -53,7 +54,8 @@ TEST(Frequencies, OfEachRecipeAreNamedByIt) {
     for (const char* spec : {rope, R"({"encoding":"sinusoidal","dim":128})"}) {
       const PropertyResult result = audited(*mutants::open_recipe(name), spec);
       EXPECT_EQ(result.verdict, Verdict::holds) << name << spec;
-      EXPECT_NE(result.reason.find("the list of recipe:"), std::string::npos) << name << spec << result.reason;
+      EXPECT_NE(result.reason.find("the frequencies are those of recipe:"), std::string::npos)
+          << name << spec << result.reason;
       EXPECT_NE(result.reason.find("recipe:" + name), std::string::npos) << name << spec << result.reason;
       EXPECT_EQ(result.reason.find("but for"), std::string::npos) << name << spec << result.reason;
     }
@@ -91,7 +93,8 @@ TEST(Frequencies, OfFloat16AreViolatedAndThoseOfTheRecipeThatRoundsThem) {
   });
   const PropertyResult result = audited(wrong, rope);
   EXPECT_EQ(result.verdict, Verdict::violated);
-  EXPECT_NE(result.reason.find("the list of recipe:float16-angle"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("the frequencies are those of recipe:float16-angle"), std::string::npos)
+      << result.reason;
 }
 
 }  // namespace

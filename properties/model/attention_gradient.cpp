@@ -318,7 +318,8 @@ void judge_gradient(Judgement& judgement, const JudgedGradient& judged) {
                            at / got.shape[2] / got.shape[1], at / got.shape[2] % got.shape[1], at % got.shape[2], c);
       };
       if (!std::isfinite(value)) {
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        judgement.add(Certainty::no, not_finite(),
+                      [&] { return fmt::format("{}: {}", place(), not_finite_text(value)); });
         continue;
       }
       const Enclosure error = abs(Enclosure(value, reference::first_precision) - truth.value[c]);

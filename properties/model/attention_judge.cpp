@@ -122,7 +122,8 @@ class AttentionJudge final : public Judge {
         return fmt::format("batch row {}, head {}, token {}, channel {}", at.batch, at.head, at.token, c);
       };
       if (!std::isfinite(value)) {
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        judgement.add(Certainty::no, not_finite(),
+                      [&] { return fmt::format("{}: {}", place(), not_finite_text(value)); });
         continue;
       }
       const long double expected = quick.value[at_channel];

@@ -210,7 +210,9 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
         return fmt::format("batch row {}, head {}, token {}, channel {}", there.batch, head, there.token, c);
       };
       if (!std::isfinite(a[c]) || !std::isfinite(b[c])) {
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        judgement.add(Certainty::no, not_finite(), [&] {
+          return fmt::format("{}: {}", place(), not_finite_text(std::isfinite(a[c]) ? b[c] : a[c]));
+        });
         continue;
       }
       // The truth is no larger than either answer and its bound.

@@ -130,23 +130,24 @@ std::string recipes_text(const std::vector<MeasuredFrequency>& frequencies, cons
       off = found;
     }
   }
-  if (!fitting.empty()) return fmt::format("; the list of recipe:{}", fmt::join(fitting, " or recipe:"));
+  if (!fitting.empty())
+    return fmt::format("; the frequencies are those of recipe:{}", fmt::join(fitting, " or recipe:"));
   if (!almost) {
     const auto distance = [&](const RecipeList& recipe) { return beyond(frequencies, recipe); };
     const auto nearest = std::ranges::min_element(recipes, {}, distance);
     const double most = distance(*nearest);
     // Lists that differ by more are made of something else than roundings.
     constexpr double likely = 16;
-    if (!(most <= likely)) return "; the list of no known recipe";
-    return fmt::format("; the list of no known recipe, but within {:.1f} ULP of recipe:{}'s", std::ceil(10 * most) / 10,
-                       nearest->recipe);
+    if (!(most <= likely)) return "; the frequencies are those of no known recipe";
+    return fmt::format("; the frequencies are those of no known recipe, but within {:.1f} ULP of recipe:{}'s",
+                       std::ceil(10 * most) / 10, nearest->recipe);
   }
   constexpr std::size_t most_told = 3;
   std::vector<std::string> told;
   for (std::size_t i = 0; i < std::min(off.size(), most_told); ++i)
     told.push_back(off_text(off[i], frequencies[off[i]], almost->radians[off[i]]));
   if (off.size() > most_told) told.push_back(fmt::format("{} more", off.size() - most_told));
-  return fmt::format("; the list of recipe:{} but for {}", almost->recipe, fmt::join(told, ", "));
+  return fmt::format("; the frequencies are those of recipe:{} but for {}", almost->recipe, fmt::join(told, ", "));
 }
 
 }  // namespace

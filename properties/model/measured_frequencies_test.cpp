@@ -51,7 +51,7 @@ TEST(MeasuredFrequencies, ARecipesListIsNamed) {
     }
   }
   const std::string text = frequencies_text(found, rotary.recipes);
-  EXPECT_NE(text.find("; the list of recipe:float32"), std::string::npos) << text;
+  EXPECT_NE(text.find("; the frequencies are those of recipe:float32"), std::string::npos) << text;
 }
 
 TEST(MeasuredFrequencies, ATableOffByUlpsIsNamedByItsPair) {
@@ -63,10 +63,11 @@ TEST(MeasuredFrequencies, ATableOffByUlpsIsNamedByItsPair) {
     const auto found = rotary.measured(radians);
     EXPECT_NEAR(found[moved_pair].measured, radians[moved_pair], found[moved_pair].uncertainty) << moved;
     const std::string text = frequencies_text(found, rotary.recipes);
-    const std::size_t at = text.find("; the list of recipe:float32 but for pair 37's ");
+    const std::string told = "; the frequencies are those of recipe:float32 but for pair 37's ";
+    const std::size_t at = text.find(told);
     ASSERT_NE(at, std::string::npos) << text;
     EXPECT_NE(text.find(moved > 0 ? " ULP above" : " ULP below", at), std::string::npos) << text;
-    EXPECT_NEAR(std::stod(text.substr(at + 47)), std::abs(moved), 1.1) << text;
+    EXPECT_NEAR(std::stod(text.substr(at + told.size())), std::abs(moved), 1.1) << text;
   }
 }
 
@@ -85,7 +86,7 @@ TEST(MeasuredFrequencies, AListRoundedToFloat16IsThatOfTheRecipeThatRoundsIt) {
   std::vector<double> radians = rotary.recipes.front().radians;
   for (double& w : radians) w = round_to(Dtype::float16, w);
   const std::string text = frequencies_text(rotary.measured(radians), rotary.recipes);
-  EXPECT_NE(text.find("; the list of recipe:float16-angle"), std::string::npos) << text;
+  EXPECT_NE(text.find("; the frequencies are those of recipe:float16-angle"), std::string::npos) << text;
 }
 
 TEST(MeasuredFrequencies, PhasesOfNoOneFrequencyAreMeasuredUpToWhereTheyCeaseToBe) {

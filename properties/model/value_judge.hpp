@@ -112,7 +112,7 @@ template <class At, class Place>
 void judge_bounded(Judgement& judgement, Dtype dtype, double value, At at, Place place) {
   using reference::Certainty;
   if (!std::isfinite(value)) {
-    judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+    judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("{}: {}", place(), not_finite_text(value)); });
     return;
   }
   Deviation deviation;

@@ -154,18 +154,22 @@ CasesOf<Stretch> stretched_ropes() {
   };
   cases.related = [](const Spec& spec, const Stretch& asked) {
     const std::int64_t far = asked.position * asked.factor;
+    if (asked.position == 0 && spec.min_position >= 0) return false;  // where nothing turns whatever the rule
     return far >= spec.min_position && far < spec.max_position;
   };
   cases.first = [](const Spec& spec) -> std::vector<Stretch> {
-    return {{.position = 1, .factor = 2, .fill = 0},
-            {.position = (spec.max_position - 1) / 2, .factor = 2, .fill = 1},
-            {.position = (spec.max_position - 1) / 7, .factor = 7, .fill = 2}};
+    std::vector<Stretch> list{{.position = 1, .factor = 2, .fill = 0},
+                              {.position = (spec.max_position - 1) / 2, .factor = 2, .fill = 1},
+                              {.position = (spec.max_position - 1) / 7, .factor = 7, .fill = 2}};
+    std::erase_if(list, [](const Stretch& asked) { return asked.position == 0; });
+    return list;
   };
   cases.drawn = [](const Spec& spec) {
     const auto parts = gen::tuple(gen::position(gen::range_of(spec)), gen::one_of({2, 3, 4, 8}), gen::count(0, 1000));
     return gen::map(parts,
                     [first = spec.min_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
                       const auto [position, factor, fill] = drawn;
+                      if (first >= 0 && position / factor == 0) return Stretch{1, 2, fill};
                       return Stretch{std::max(position / factor, first >= 0 ? first : position / factor), factor, fill};
                     });
   };
@@ -190,8 +194,13 @@ SubjectCheckOf<Stretch> linear_check(const Spec& spec, const Rope& rope) {
       }
       const Tensor scaled = rotated(subject, stretched, x, far);
       Judgement judgement = compared(*judge, x, scaled, rotated(subject, plain, x, near), far);
-      if (judgement.within == reference::Certainty::no && scaled.data == rotated(subject, plain, x, far).data)
+      if (judgement.within == reference::Certainty::no && scaled.data == rotated(subject, plain, x, far).data) {
+        // A claim without a rule says nothing of one: of a field that is ignored parameter_liveness tells.
+        if (std::holds_alternative<DefaultScaling>(rope.rope_scaling))
+          throw SubjectFailure(FailureKind::unsupported,
+                               "the subject ignores rope_scaling, which the claim leaves out");
         judgement.finding = fmt::format("scaling by {} changes nothing: {}", asked.factor, judgement.finding);
+      }
       return judgement;
     });
   };
@@ -244,7 +253,8 @@ Property linear_scaling_property() {
       "linear scaling by f equals dividing positions by f",
       "R(f p) under linear scaling by f = R(p) without, for whole f and every p",
       "Chen et al. 2023, equation 4: f'(x, m) = f(x, m L/L')",
-      "rope under no rule or linear, asked under both",
+      "rope under no rule or linear, asked under both; of a claim of no rule a subject that ignores the field is "
+      "unsupported",
       "the angles are equal, f p w/f = p w, and linear's budget is the greater: both answers are within its pair_bound "
       "of one truth (properties/model/budget.hpp), so within twice that of each other; a spec that is answered by an "
       "error is unsupported. Advice: a subject may be made for one spec alone",

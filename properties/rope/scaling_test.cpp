@@ -248,5 +248,25 @@ TEST(ScalingRuleReach, PrefixesAreComparedWhereTheLengthDoesNotMatter) {
                   .contains("prefix_consistency"));
 }
 
+// What ignores the field is parameter_liveness's matter, unless the claim has a rule.
+TEST(LinearScaling, SaysNothingOfAnIgnoredRuleThatTheClaimLeavesOut) {
+  const FunctionSubject plain("plain", [](const Spec& asked) -> FunctionSubject::Call {
+    Spec unscaled = asked;
+    std::get<Rope>(unscaled.encoding).rope_scaling = DefaultScaling{};
+    const std::shared_ptr<Session> session = builtin_subject()->open(unscaled);
+    return [session](std::string_view operation, const Tensors& inputs) { return session->call(operation, inputs); };
+  });
+  const auto result_under = [&](const char* claim) {
+    return audit({*property_named("linear_scaling")}, plain, parse_spec(claim), {}).results.front();
+  };
+  const PropertyResult without = result_under(R"({"encoding":"rope","head_dim":8})");
+  EXPECT_EQ(without.verdict, Verdict::unsupported);
+  EXPECT_EQ(without.reason, "the subject ignores rope_scaling, which the claim leaves out");
+  const PropertyResult with =
+      result_under(R"({"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"linear","factor":4}})");
+  EXPECT_EQ(with.verdict, Verdict::violated);
+  EXPECT_TRUE(with.simplest->finding.starts_with("scaling by 2 changes nothing")) << with.simplest->finding;
+}
+
 }  // namespace
 }  // namespace sextant::rope_scaling_test

@@ -74,7 +74,8 @@ struct PropertyResult {
   std::optional<Coverage> coverage;  ///< of the sweep, if there was one
   std::optional<Example> worst;      ///< the case nearest to, or farthest beyond, its bound
   std::optional<Example> simplest;   ///< the shrunk counterexample, or the case the subject failed in
-  /// the largest position below that of every violation seen; absent if none was seen, or none has a position
+  /// the largest position below that of every violation seen; absent if none was seen, or if no case names the position
+  /// at which it is violated: of many tokens and positions at once, or of what does not depend on positions
   std::optional<std::int64_t> horizon;
   double seconds = 0;
   std::shared_ptr<const Tally> share;  ///< of a shard's result: what its cases came to, from which the whole is made

@@ -55,7 +55,7 @@ class Refusals {
       if (extent.number != &Question::position)
         return told_of(fmt::format(fmt::runtime(extent.what), *border), when, DiagnosedStage::other);
       if (const std::string words = words_of_table(least); when == Refused::by_itself && !words.empty())
-        return DiagnosedDifference{fmt::format("{} are refused: {}", words, said_), "P4", DiagnosedStage::position};
+        return DiagnosedDifference{fmt::format("{} {}: {}", words, verb(), said_), "P4", DiagnosedStage::position};
       const std::string first = position_grid_of(claim_.encoding).text(*border);
       const bool is_trained_end = *border == model_->trained_end();
       return told_of(fmt::format("positions from {}{} on", first, is_trained_end ? ", the first untrained one," : ""),
@@ -66,15 +66,19 @@ class Refusals {
 
  private:
   DiagnosedDifference told_of(const std::string& what, Refused when, DiagnosedStage stage) const {
-    if (when == Refused::by_itself) return {fmt::format("{} are refused: {}", what, said_), "", stage};
-    return {fmt::format("after other calls {} are refused, and before them answered: {}", what, said_), "P4",
+    if (when == Refused::by_itself) return {fmt::format("{} {}: {}", what, verb(), said_), "", stage};
+    return {fmt::format("after other calls {} {}, and before them are answered: {}", what, verb(), said_), "P4",
             DiagnosedStage::other};
   }
+
+  // An error may be meant or not; what is unsupported is.
+  std::string_view verb() const { return kind_ == FailureKind::unsupported ? "are refused" : "end in an error"; }
 
   // Of a table that is as long as a call, this or a session's first one: a longer call with the position that a token
   // alone is refused at is answered. Empty of others.
   std::string words_of_table(const Question& refused) {
     const std::string said = said_;
+    const FailureKind kind = kind_;
     Question longer = smallest_;
     longer.tokens = refused.position - smallest_.position + 8;
     if (!model_->fits(longer)) return {};
@@ -84,6 +88,7 @@ class Refusals {
       words = fmt::format("positions beyond the number of tokens of {}",
                           is_refused(*session, refused) ? "their call" : "a session's first call");
     said_ = said;
+    kind_ = kind;
     return words;
   }
 
@@ -96,6 +101,7 @@ class Refusals {
     } catch (const SubjectFailure& failure) {
       if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::unsupported) throw;
       said_ = failure.what();
+      kind_ = failure.kind();
       return true;
     }
   }
@@ -131,6 +137,7 @@ class Refusals {
   std::unique_ptr<Session> session_;
   Question smallest_;
   std::string said_;
+  FailureKind kind_ = FailureKind::error;
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(RefusedCalls, AreToldByTheFirstPosition) {
   for (const char* name : {"rope-beyond-refused", "sinusoidal-beyond-refused"}) {
     const Spec claim = parse_spec(mutants::named(name).spec);
     const auto subject = mutants::open(name);
-    const char* words = "positions from 4096, the first untrained one, on are refused: position out of range";
+    const char* words = "positions from 4096, the first untrained one, on end in an error: position out of range";
     EXPECT_EQ(said(*subject, claim), words);
     const auto diagnosis = diagnose(*subject, claim);
     ASSERT_TRUE(diagnosis);
@@ -45,11 +45,11 @@ FunctionSubject refusing(bool (*is_refused)(const Tensor& x)) {
 TEST(RefusedCalls, AreToldByTheirExtents) {
   const Spec claim = parse_spec(R"({"encoding":"rope","head_dim":16})");
   EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[1] > 128; }), claim),
-            "calls of 129 and more tokens are refused: no");
+            "calls of 129 and more tokens end in an error: no");
   EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[2] > 32; }), claim),
-            "calls of 33 and more heads are refused: no");
+            "calls of 33 and more heads end in an error: no");
   EXPECT_EQ(said(refusing([](const Tensor& x) { return x.shape[0] > 1; }), claim),
-            "calls of 2 and more batch rows are refused: no");
+            "calls of 2 and more batch rows end in an error: no");
 }
 
 // A table that the first call builds, which a longer one reads beyond.
@@ -65,7 +65,7 @@ TEST(RefusedCalls, AreToldToComeAfterOtherCalls) {
     };
   });
   EXPECT_EQ(said(subject, claim),
-            "after other calls positions from 1 on are refused, and before them answered: out of bounds");
+            "after other calls positions from 1 on end in an error, and before them are answered: out of bounds");
 }
 
 // A table of as many rows as a call has tokens.
@@ -83,9 +83,9 @@ TEST(RefusedCalls, AreThoseBeyondATablesLength) {
     });
   };
   EXPECT_EQ(said(with_table(true), claim),
-            "positions beyond the number of tokens of a session's first call are refused: out of bounds");
+            "positions beyond the number of tokens of a session's first call end in an error: out of bounds");
   EXPECT_EQ(said(with_table(false), claim),
-            "positions beyond the number of tokens of their call are refused: out of bounds");
+            "positions beyond the number of tokens of their call end in an error: out of bounds");
 }
 
 TEST(RefusedCalls, AreNotToldWhereNoBorderPartsThem) {
