@@ -44,6 +44,16 @@ int baseline_status(const Report& report, const Comparison& comparison) {
   return report.exit_status == 1 ? 0 : report.exit_status;
 }
 
+// That of --report or --resume, where there is one.
+void prepare_directory_of(const AuditArguments& arguments) {
+  if (directory_of(arguments).empty()) return;
+  try {
+    prepare_directory(directory_of(arguments));
+  } catch (const WriteError& failure) {
+    throw UsageError(fmt::format("{} {}", arguments.resume.empty() ? "--report" : "--resume", failure.what()));
+  }
+}
+
 // Before anything is judged.
 void refuse_incomparable(const AuditArguments& arguments, const Report& baseline, const Spec& claimed) {
   Report asked;
@@ -66,9 +76,18 @@ int run_one(const AuditCommand& command) {
     }
     refuse_incomparable(arguments, *baseline, claimed);
   }
-  if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
+  prepare_directory_of(arguments);
   const SignalsToStop signals;
   const Report report = judge_claim(arguments, claimed, signals.token());
+  std::optional<Comparison> comparison;
+  if (baseline)
+    comparison = compare(*baseline, report, {command.ratchet ? Drift::refused : Drift::noted, Unjudged::left_out});
+  // What fails the audit comes first, whatever holds.
+  if (comparison && !comparison->regressions.empty()) {
+    const std::size_t more = comparison->regressions.size() - 1;
+    const std::string others = more == 0 ? "" : fmt::format("; and {} more", more);
+    fmt::print("worse than {}: {}{}\n", arguments.baseline, printable(comparison->regressions.front()), others);
+  }
   if (command.json) {
     fmt::print("{}", write_json(report));
   } else {
@@ -83,15 +102,13 @@ int run_one(const AuditCommand& command) {
     write_text_file(write_baseline(report), command.write_baseline);
     if (!command.json) fmt::print("baseline in {}\n", command.write_baseline);
   }
-  if (!baseline) return report.exit_status;
-  const Comparison comparison =
-      compare(*baseline, report, {command.ratchet ? Drift::refused : Drift::noted, Unjudged::left_out});
+  if (!comparison) return report.exit_status;
   fmt::print("\nagainst {}\n", arguments.baseline);
   if (baseline->subject != report.subject)
     fmt::print("note: the baseline is of another subject: {}, not {}\n", printable(baseline->subject),
                printable(report.subject));
-  print_comparison(comparison);
-  return baseline_status(report, comparison);
+  print_comparison(*comparison);
+  return baseline_status(report, *comparison);
 }
 
 // One of several claims, as the arguments of an audit of it alone.
@@ -117,7 +134,7 @@ AuditArguments arguments_for(const AuditArguments& arguments, const SpecOptions&
 int run_each(const AuditCommand& command, const std::vector<OwnAudit>& audits, std::string_view what) {
   const AuditArguments& arguments = command.asked;
   // What cannot be taken is told before the first audit, not after some.
-  if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
+  prepare_directory_of(arguments);
   std::vector<NamedSpec> claims;
   for (const auto& [claim, own] : audits) {
     try {
@@ -125,7 +142,7 @@ int run_each(const AuditCommand& command, const std::vector<OwnAudit>& audits, s
     } catch (const SpecError& error) {
       throw SpecError(fmt::format("{}: {}", claim.name, error.what()));
     }
-    if (!directory_of(own).empty()) prepare_directory(directory_of(own));
+    prepare_directory_of(own);
     claims.push_back(claim);
   }
   const SignalsToStop signals;

@@ -385,9 +385,22 @@ TEST_F(Command, UnchangedCodeComparesCleanWithItsBaseline) {
   EXPECT_NE(gone.error.find("--write-baseline own.json: nothing was written"), std::string::npos) << gone.error;
   EXPECT_FALSE(std::filesystem::exists(directory_ / "own.json"));
   // The last is that of a subject that holds.
-  EXPECT_EQ(sextant("audit mutant:sinusoidal-bfloat16-positions --baseline known.json" + claim).status, 1);
+  const Finished worse = sextant("audit mutant:sinusoidal-bfloat16-positions --baseline known.json" + claim);
+  EXPECT_EQ(worse.status, 1);
+  EXPECT_TRUE(worse.output.starts_with("worse than known.json: ")) << worse.output;
+  const Finished idle = sextant("audit recipe:float32 --baseline known.json --ratchet --seed 2" + claim);
+  EXPECT_EQ(idle.status, 0);
+  EXPECT_NE(idle.output.find("warning: --ratchet compares nothing here"), std::string::npos) << idle.output;
   write("broken.json", R"({"format":"sextant-baseline","version":1,"sextant":"0"})");
   expect_one_line(sextant("audit builtin --baseline broken.json" + claim), "broken.json: subject: missing");
+}
+
+TEST_F(Command, MeasuresNothingWhereNoPropertyIsAsked) {
+  const Finished none = sextant("audit builtin --spec transformer-512 --only accuracy --skip accuracy");
+  EXPECT_EQ(none.status, 4);
+  EXPECT_TRUE(none.output.starts_with("nothing applicable ran: --only accuracy --skip accuracy leaves no property\n"))
+      << none.output;
+  EXPECT_EQ(none.output.find("measured"), std::string::npos) << none.output;
 }
 
 TEST_F(Command, ASubjectOfOneSpecIsToldSoAndPassesStrictly) {
@@ -900,7 +913,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --baseline spec.json", "--baseline: needs --spec, --hf-config or --gguf"},
       {"audit builtin --only nothing", "--only nothing: no such property"},
       {"audit builtin --max-position 0", "integer: "},
-      {"audit builtin --report spec.json", "spec.json: the directory cannot be created"},
+      {"audit builtin --report spec.json", "--report spec.json: the directory cannot be created"},
       {"audit builtin --spec no-such-preset", "no-such-preset"},
       {"audit builtin --spec spec.json", "spec.json: spec: dim: required"},
       {"audit builtin --hf-config config.json", "rope_type"},
@@ -925,7 +938,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"spec --spec transformer-512 --hf-config config.json", "exactly one of --spec, --hf-config and --gguf"},
       {"spec --hf-config config.json", "config.json:1: rope_scaling.rope_type: expected one of"},
       {"audit magic:thing --spec transformer-512", "magic:thing"},
-      {"audit python:absent.py --spec transformer-512", "absent.py: no such file"},
+      {"audit python:absent.py --spec transformer-512", "subject python:absent.py: no such file"},
       {"audit file:absent.npy --spec transformer-512", "absent.npy: no such file"},
       {"audit builtin --spec transformer-512 --only nothing", "--only nothing: no such property"},
       {"audit builtin --spec transformer-512 --profile fast",

@@ -175,7 +175,10 @@ std::vector<std::string> words_of(const std::vector<identify::Fault>& faults) {
 std::string allowance(const Found& found) {
   const Identification& made = found.identification;
   if (made.spec->accuracy == found.probe.accuracy || (made.faults.empty() && made.arithmetic.empty())) return "";
-  return fmt::format("this claim allows what is said above: with accuracy {} it does not hold\n",
+  const std::string_view lines = made.faults.empty()       ? "the line arithmetic says"
+                                 : made.arithmetic.empty() ? "the line but says"
+                                                           : "the lines but and arithmetic say";
+  return fmt::format("this claim allows what {}: with accuracy {} it does not hold\n", lines,
                      name_of(found.probe.accuracy));
 }
 

@@ -209,7 +209,8 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
     return;
   }
   // Of shards the first takes it for all.
-  const bool is_wanted = report.shard ? !directory.empty() && report.shard->index == 1 : true;
+  // Where no property was asked, nothing is measured either.
+  const bool is_wanted = report.shard ? !directory.empty() && report.shard->index == 1 : !ids.empty();
   line.judging("measuring errors");
   if (is_wanted)
     report.survey = take_survey(subject, spec, directory.empty() ? SurveyFor::summary : SurveyFor::pictures);

@@ -37,6 +37,7 @@ int run_compare(const std::string& old_file, const std::string& new_file, const 
     const nlohmann::ordered_json json{{"regressions", comparison.regressions},
                                       {"improvements", comparison.improvements},
                                       {"notes", comparison.notes},
+                                      {"warnings", comparison.warnings},
                                       {"exit_status", status}};
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
@@ -111,6 +112,7 @@ int run_render(const std::vector<std::string>& files, const std::string& out) {
 }  // namespace
 
 void print_comparison(const Comparison& comparison) {
+  for (const std::string& line : comparison.warnings) fmt::print("warning: {}\n", line);
   for (const std::string& line : comparison.regressions) fmt::print("regression: {}\n", line);
   for (const std::string& line : comparison.improvements) fmt::print("better: {}\n", line);
   for (const std::string& line : comparison.notes) fmt::print("note: {}\n", line);

@@ -145,7 +145,11 @@ std::vector<ConfigClaim> claims_of_gguf_file(const std::string& path) {
 void expect_one_name(const SpecOptions& options) {
   int names = 0;
   for (const auto* name : {&options.spec, &options.hf_config, &options.gguf}) names += name->empty() ? 0 : 1;
-  if (names != 1) throw UsageError("exactly one of --spec, --hf-config and --gguf is needed");
+  if (names > 1) throw UsageError("exactly one of --spec, --hf-config and --gguf is needed");
+  if (names == 0)
+    throw UsageError(
+        "exactly one of --spec, --hf-config and --gguf is needed, as --spec llama-2-7b (sextant list specs has more); "
+        "sextant identify SUBJECT says what an implementation computes");
 }
 
 }  // namespace

@@ -30,7 +30,16 @@ std::vector<SubjectKind> all_kinds() {
 }  // namespace
 
 std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Spec& spec, const OpenOptions& options) {
-  return open_subject(all_kinds(), name, spec, options);
+  try {
+    return open_subject(all_kinds(), name, spec, options);
+  } catch (const SubjectNameError& error) {
+    // Which argument it is that begins so, as the messages about options say.
+    const std::string_view what = error.what();
+    const bool begins_with_it =
+        name.find(':') != std::string::npos && what.starts_with(name.substr(0, name.find(':') + 1));
+    if (!begins_with_it) throw;
+    throw SubjectNameError(fmt::format("subject {}", what));
+  }
 }
 
 void refuse_unused_options(const std::string& subject, const std::string& python, const std::string& table_order) {

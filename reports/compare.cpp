@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "properties/verdict/bound_text.hpp"
 #include "reports/same_run.hpp"
 
 namespace sextant {
@@ -34,20 +35,27 @@ bool is_silent(Verdict verdict) { return verdict == Verdict::not_applicable || v
 // nothing to nearly nothing.
 bool grew(double older, double newer) { return newer > older + 0.01 || (std::isnan(newer) && !std::isnan(older)); }
 
-// A number in any case: two that are compared differ.
+// With so many digits and without an exponent, as bound_text has three.
 std::string ratio_text(double of_bound, int digits) {
-  if (!std::isfinite(of_bound)) return "beyond any bound";
-  if (of_bound > 1e6) return "more than a million times the bound";
-  return fmt::format("{:.{}g} {}", of_bound, digits, of_bound <= 1 ? "of the bound" : "times the bound");
+  if (of_bound <= 1) return fmt::format("{:.{}g} of the bound", of_bound, digits);
+  const int whole_digits = static_cast<int>(std::floor(std::log10(of_bound))) + 1;
+  if (digits >= whole_digits) return fmt::format("{:.{}g} times the bound", of_bound, digits);
+  const double unit = std::pow(10, whole_digits - digits);
+  return fmt::format("{:.0f} times the bound", std::round(of_bound / unit) * unit);
 }
 
-// "worst 1.2 times the bound, was 1.1 times the bound", with as many digits as tell the two apart.
+// "worst 1.2 times the bound, was 1.1 times the bound", as the reports have them, or with as many digits as tell the
+// two apart.
 std::string worst_text(double after, double before) {
-  constexpr int fewest_digits = 3;
-  int digits = fewest_digits;
-  while (digits < std::numeric_limits<double>::max_digits10 && ratio_text(after, digits) == ratio_text(before, digits))
-    ++digits;
-  return fmt::format("worst {}, was {}", ratio_text(after, digits), ratio_text(before, digits));
+  std::string text_after = bound_text(after);
+  std::string text_before = bound_text(before);
+  if (std::isfinite(after) && std::isfinite(before)) {
+    for (int digits = 3; digits <= std::numeric_limits<double>::max_digits10 && text_after == text_before; ++digits) {
+      text_after = ratio_text(after, digits);
+      text_before = ratio_text(before, digits);
+    }
+  }
+  return fmt::format("worst {}, was {}", text_after, text_before);
 }
 
 bool is_wrong(Verdict verdict) { return verdict == Verdict::violated || verdict == Verdict::crashed; }
@@ -88,6 +96,7 @@ struct Terms {
   bool asked_alike;
   Drift drift;
   PositionGrid grid;
+  std::int64_t first_position;
   std::optional<std::int64_t> wrong_beyond;  // accuracy's horizon in the older report, where it was violated
   bool is_still_wrong;                       // accuracy is violated in both
 };
@@ -105,8 +114,11 @@ void compare_worst(Comparison& comparison, const PropertyResult& older, const Pr
 
 void compare_horizons(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
                       const Terms& terms) {
+  const auto text = [&](std::int64_t horizon) {
+    return horizon < terms.first_position ? std::string("no position") : "position " + terms.grid.text(horizon);
+  };
   const std::string line =
-      fmt::format("{}: horizon {}, was {}", newer.id, terms.grid.text(*newer.horizon), terms.grid.text(*older.horizon));
+      fmt::format("{}: holds up to {}, was {}", newer.id, text(*newer.horizon), text(*older.horizon));
   // Of other cases the first that shows a violation is another, in code that is the same.
   const bool are_alike = terms.asked_alike || (is_whole(older) && is_whole(newer));
   if (!are_alike) {
@@ -114,6 +126,13 @@ void compare_horizons(Comparison& comparison, const PropertyResult& older, const
   } else {
     (*newer.horizon > *older.horizon ? comparison.improvements : comparison.regressions).push_back(line);
   }
+}
+
+// Whether a violation is of values that the older report knew to be wrong: beyond the position up to which they were
+// right, or of a law that says of no single position where it failed. A contract does not rest on right values.
+bool is_of_known_values(const PropertyResult& violated, const Terms& terms) {
+  if (!terms.wrong_beyond) return false;
+  return violated.horizon ? *violated.horizon >= *terms.wrong_beyond : violated.level == Level::law;
 }
 
 void compare_verdicts(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
@@ -128,10 +147,10 @@ void compare_verdicts(Comparison& comparison, const PropertyResult& older, const
         .push_back(line + (is_by_chance ? ", of other cases" : ""));
   } else if (is_good(older.verdict) || !is_silent(newer.verdict)) {
     if (newer.simplest) line += ": " + newer.simplest->finding;
-    const bool is_known = newer.verdict == Verdict::violated && newer.horizon && terms.wrong_beyond &&
-                          *newer.horizon >= *terms.wrong_beyond;
+    const bool is_known = newer.verdict == Verdict::violated && is_of_known_values(newer, terms);
     if (is_known)
-      line += fmt::format("; values were wrong from position {} on", terms.grid.text(*terms.wrong_beyond + 1));
+      line += fmt::format("; not counted, since values were wrong already from position {} on",
+                          terms.grid.text(*terms.wrong_beyond + 1));
     // It was wrong before; of other cases another is the first that shows it.
     const bool is_by_chance = !terms.asked_alike && is_wrong(older.verdict) && is_wrong(newer.verdict);
     if (is_by_chance) line += ", of other cases";
@@ -155,12 +174,43 @@ std::optional<std::int64_t> wrong_beyond(const Report& report) {
   return accuracy->horizon;
 }
 
-// A cause that is another than it was, though nothing need be worse.
-std::string changed_cause(const Report& older, const Report& newer, const Terms& terms) {
-  if (!older.diagnosis || (!newer.diagnosis && !terms.is_still_wrong)) return "";
+// A cause that is another than it was.
+struct ChangedCause {
+  std::string before;
+  std::string after;
+  bool is_part;  // of the one before: what is left of several
+};
+
+std::optional<ChangedCause> changed_cause(const Report& older, const Report& newer, const Terms& terms) {
+  if (!older.diagnosis || (!newer.diagnosis && !terms.is_still_wrong)) return std::nullopt;
   const std::string before = words_of(*older.diagnosis);
   const std::string after = newer.diagnosis ? words_of(*newer.diagnosis) : "not known";
-  return before == after ? "" : fmt::format("the cause has changed: it was: {}; it is: {}", before, after);
+  if (before == after) return std::nullopt;
+  // A baseline has the words as one.
+  const bool is_part =
+      newer.diagnosis && std::ranges::all_of(newer.diagnosis->differences, [&](const DiagnosedDifference& difference) {
+        return before.find(difference.words) != std::string::npos;
+      });
+  return ChangedCause{before, after, is_part};
+}
+
+// Another bug in place of the known one, though nothing need be worse by any measure. Other cases, other properties and
+// other versions may tell the same bug in other words.
+void compare_causes(Comparison& comparison, const Report& older, const Report& newer, const Terms& terms) {
+  const std::optional<ChangedCause> changed = changed_cause(older, newer, terms);
+  if (!changed) return;
+  // A baseline leaves out those that do not apply.
+  const auto is_asked_in = [](const Report& other) {
+    return [&other](const PropertyResult& result) {
+      return is_silent(result.verdict) || result_in(other, result.id) != nullptr;
+    };
+  };
+  const bool are_all_asked =
+      std::ranges::all_of(older.results, is_asked_in(newer)) && std::ranges::all_of(newer.results, is_asked_in(older));
+  const bool is_told_alike = terms.asked_alike && are_all_asked && older.sextant_version == newer.sextant_version;
+  const bool is_another_bug = is_told_alike && !changed->is_part && count(newer, Verdict::violated) > 0;
+  (is_another_bug ? comparison.regressions : comparison.notes)
+      .push_back(fmt::format("the cause has changed: it was: {}; it is: {}", changed->before, changed->after));
 }
 
 // The spec without what may be strengthened.
@@ -192,14 +242,18 @@ Comparison compare(const Report& older, const Report& newer, const CompareOption
                     asked_alike(older, newer),
                     options.drift,
                     newer.grid,
+                    newer.first_position,
                     wrong_beyond(older),
                     wrong_beyond(older) && wrong_beyond(newer)};
   if (terms.deviations == Deviations::of_none) {
-    comparison.notes.push_back(
+    const std::string why =
         newer.claim != older.claim
-            ? fmt::format("worst errors are not compared: {} and {} have different bounds", older.claim, newer.claim)
-            : fmt::format("worst errors are not compared: {} and {} ask different values", profile_text(older),
-                          profile_text(newer)));
+            ? fmt::format("{} and {} have different bounds", older.claim, newer.claim)
+            : fmt::format("{} and {} ask different values", profile_text(older), profile_text(newer));
+    if (options.drift == Drift::refused)
+      comparison.warnings.push_back(fmt::format("--ratchet compares nothing here: {}", why));
+    else
+      comparison.notes.push_back("worst errors are not compared: " + why);
   }
   if (rank_of(newer.claim) > rank_of(older.claim))
     comparison.regressions.push_back(fmt::format("claim: {}, was {}", newer.claim, older.claim));
@@ -211,7 +265,7 @@ Comparison compare(const Report& older, const Report& newer, const CompareOption
         "measured class: {}, was {}", newer.survey->measured_class.empty() ? "none" : newer.survey->measured_class,
         older.survey->measured_class));
   }
-  if (const std::string cause = changed_cause(older, newer, terms); !cause.empty()) comparison.notes.push_back(cause);
+  compare_causes(comparison, older, newer, terms);
   std::int64_t left_out = 0;
   for (const PropertyResult& before : older.results) {
     const PropertyResult* after = result_in(newer, before.id);

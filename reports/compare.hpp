@@ -21,18 +21,20 @@ struct CompareOptions {
 /// What a newer report has lost against an older one, one line each; empty if nothing. Both are of one spec. Unchanged
 /// code loses nothing, whatever seed, profile and amount the two were asked with. A regression is: a property that is
 /// now violated, failed in, undecided, or dropped; an error beyond its bound that grew by more than a hundredth of it;
-/// a horizon that came nearer; a claim of a weaker class; a weaker measured class. Advice counts where either report is
-/// strict. Times are not compared.
+/// a horizon that came nearer; a claim of a weaker class; a weaker measured class; another cause of what is violated
+/// than it had, unless it is a part of that one. Advice counts where either report is strict. Times are not compared.
 ///
 /// What depends on the cases that were drawn is compared where both reports asked the same (profile, seed and amount):
-/// worst errors, and horizons of properties that no sweep compared at every position. A property that held and is now
-/// violated beyond the horizon that accuracy had in the older report is a note: nothing was right there. Worst errors
-/// of properties that hold are not compared where another that was violated holds now: what code came to that was wrong
-/// elsewhere is no measure of the code that mends it.
+/// worst errors, causes, and horizons of properties that no sweep compared at every position. A property that held and
+/// is now violated beyond the horizon that accuracy had in the older report is a note: nothing was right there. So is a
+/// law without a horizon, where accuracy was violated. Worst errors of properties that hold are not compared where
+/// another that was violated holds now: what code came to that was wrong elsewhere is no measure of the code that mends
+/// it.
 struct Comparison {
   std::vector<std::string> regressions;
   std::vector<std::string> improvements;
-  std::vector<std::string> notes;  ///< what was not compared, and why
+  std::vector<std::string> notes;     ///< what was not compared, and why
+  std::vector<std::string> warnings;  ///< what was asked for and could not be compared
 };
 Comparison compare(const Report& older, const Report& newer, const CompareOptions& options = {});
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/baseline.hpp"
 #include "reports/sample_test.hpp"
 
@@ -24,25 +26,79 @@ TEST(Compare, FindsNothingBetweenEqualReports) {
   EXPECT_TRUE(comparison.improvements.empty());
 }
 
-// Another bug in place of the known one, which leaves nothing worse.
-TEST(Compare, NotesAnotherCause) {
-  const auto notes_of = [](const Report& older, const Report& newer) { return compare(older, newer).notes; };
+// Another bug in place of the known one is no better for a smaller error.
+TEST(Compare, AnotherCauseIsARegression) {
   Report other = sample();
   ASSERT_TRUE(other.diagnosis);
   other.diagnosis->differences = {{"base 500000 measured, 10000 claimed", ""}};
-  EXPECT_EQ(notes_of(sample(), other),
-            std::vector<std::string>{"the cause has changed: it was: " + words_of(*sample().diagnosis) +
-                                     "; it is: base 500000 measured, 10000 claimed"});
-  EXPECT_TRUE(notes_of(other, other).empty());
+  const std::vector<std::string> changed{"the cause has changed: it was: " + words_of(*sample().diagnosis) +
+                                         "; it is: base 500000 measured, 10000 claimed"};
+  EXPECT_EQ(compare(sample(), other).regressions, changed);
+  EXPECT_TRUE(compare(other, other).regressions.empty());
   // A baseline keeps the words alone.
-  EXPECT_TRUE(notes_of(read_baseline(write_baseline(other)), other).empty());
+  EXPECT_TRUE(compare(read_baseline(write_baseline(other)), other).regressions.empty());
+  Report smaller = other;
+  smaller.results[1].worst->deviation.of_bound = 2;
+  EXPECT_EQ(compare(sample(), smaller).regressions, changed);
+  EXPECT_EQ(compare(sample(), smaller).improvements.size(), 1U);
   // Where values are still wrong, and nothing is told of them.
   Report untold = other;
   untold.diagnosis.reset();
   for (Report* report : {&other, &untold}) report->results[1].id = "accuracy";
-  ASSERT_EQ(notes_of(other, untold).size(), 1U);
-  EXPECT_TRUE(notes_of(other, untold)[0].ends_with("; it is: not known"));
-  EXPECT_TRUE(notes_of(untold, other).empty());
+  ASSERT_EQ(compare(other, untold).regressions.size(), 1U);
+  EXPECT_TRUE(compare(other, untold).regressions[0].ends_with("; it is: not known"));
+  EXPECT_TRUE(compare(untold, other).regressions.empty());
+}
+
+TEST(Compare, AnotherCauseIsANoteWhereItIsToldOfOtherThings) {
+  const auto told = [](const Report& older, const Report& newer) {
+    const Comparison comparison = compare(older, newer, {.unjudged = Unjudged::left_out});
+    EXPECT_TRUE(comparison.regressions.empty());
+    return std::ranges::any_of(comparison.notes,
+                               [](const std::string& note) { return note.starts_with("the cause has changed"); });
+  };
+  Report other = sample();
+  other.diagnosis->differences = {{"base 500000 measured, 10000 claimed", ""}};
+  Report of_other_cases = other;
+  of_other_cases.seed = sample().seed - 1;
+  EXPECT_TRUE(told(sample(), of_other_cases));
+  Report of_fewer_properties = other;
+  of_fewer_properties.results.pop_back();
+  EXPECT_TRUE(told(sample(), of_fewer_properties));
+  Report of_another_version = other;
+  of_another_version.sextant_version = "0.0.1";
+  EXPECT_TRUE(told(sample(), of_another_version));
+  // Of two bugs one is mended.
+  Report less = sample();
+  ASSERT_EQ(less.diagnosis->differences.size(), 2U);
+  less.diagnosis->differences.pop_back();
+  EXPECT_TRUE(told(sample(), less));
+  EXPECT_TRUE(told(read_baseline(write_baseline(sample())), less));
+}
+
+// One number has one text, as long as that tells it from the other.
+TEST(Compare, ShowsErrorsAsReportsDo) {
+  const auto line = [](double before, double after) {
+    Report older = sample();
+    Report newer = sample();
+    older.results[1].worst->deviation.of_bound = before;
+    newer.results[1].worst->deviation.of_bound = after;
+    return compare(older, newer).regressions.front();
+  };
+  EXPECT_EQ(line(12.5, 543210), "beta: worst 543000 times the bound, was 12.5 times the bound");
+  EXPECT_EQ(line(543210, 543250), "beta: worst 543300 times the bound, was 543200 times the bound");
+  EXPECT_EQ(line(1.5e7, 1.6e7), "beta: worst 16000000 times the bound, was 15000000 times the bound");
+  EXPECT_EQ(line(2, 3e9), "beta: worst more than a million times the bound, was 2 times the bound");
+}
+
+TEST(Compare, ARatchetThatComparesNothingWarns) {
+  Report other = good();
+  other.seed = good().seed - 1;
+  EXPECT_TRUE(compare(good(), good(), ratchet).warnings.empty());
+  EXPECT_TRUE(compare(good(), other).warnings.empty());
+  const std::vector<std::string> warnings = compare(good(), other, ratchet).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with("--ratchet compares nothing here: quick, seed ")) << warnings[0];
 }
 
 TEST(Compare, CountsWhatWasLeftOutOfAllProperties) {
@@ -94,12 +150,13 @@ TEST(Compare, FindsWhatWasLost) {
   stricter.results[0].worst->deviation.of_bound = 0.75;
   EXPECT_TRUE(compare(good(), stricter, ratchet).regressions.empty());
   EXPECT_EQ(
-      compare(good(), stricter, ratchet).notes,
+      compare(good(), stricter).notes,
       std::vector<std::string>{"worst errors are not compared: float32-angle and exact-angle have different bounds"});
 
   Report nearer = sample();
   nearer.results[1].horizon = 200;
-  EXPECT_EQ(compare(sample(), nearer).regressions, std::vector<std::string>{"beta: horizon 200, was 256"});
+  EXPECT_EQ(compare(sample(), nearer).regressions,
+            std::vector<std::string>{"beta: holds up to position 200, was position 256"});
   EXPECT_TRUE(compare(nearer, sample()).regressions.empty());
   // Of other cases it tells nothing, unless a sweep compared every position.
   Report whole = sample();
@@ -107,7 +164,8 @@ TEST(Compare, FindsWhatWasLost) {
   EXPECT_TRUE(compare(whole, nearer).regressions.empty());
   EXPECT_TRUE(compare(nearer, whole).improvements.empty());
   for (Report* report : {&whole, &nearer}) report->results[1].coverage->positions = 512;
-  EXPECT_EQ(compare(whole, nearer).regressions, std::vector<std::string>{"beta: horizon 200, was 256"});
+  EXPECT_EQ(compare(whole, nearer).regressions,
+            std::vector<std::string>{"beta: holds up to position 200, was position 256"});
 
   Report less = good();
   less.survey->measured_class = "";
@@ -140,7 +198,14 @@ TEST(Compare, NothingIsLostBeyondTheHorizon) {
   newer.results[0].horizon = 299;
   EXPECT_TRUE(compare(older, newer).regressions.empty());
   EXPECT_EQ(compare(older, newer).notes.size(), 1U);
+  EXPECT_TRUE(
+      compare(older, newer).notes[0].ends_with("; not counted, since values were wrong already from position 257 on"));
   newer.results[0].horizon = 255;
+  EXPECT_EQ(compare(older, newer).regressions.size(), 1U);
+  // A law that names no position may be violated by those values; a contract does not rest on them.
+  newer.results[0].horizon.reset();
+  EXPECT_TRUE(compare(older, newer).regressions.empty());
+  newer.results[0].level = Level::contract;
   EXPECT_EQ(compare(older, newer).regressions.size(), 1U);
 }
 

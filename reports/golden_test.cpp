@@ -91,6 +91,8 @@ TEST(Golden, Partial) {
 TEST(Headline, SaysTheGoodAndTheEmpty) {
   Report report;
   EXPECT_EQ(headline(report), "nothing applicable ran: no property was asked");
+  report.selection = " --only accuracy --skip accuracy";
+  EXPECT_EQ(headline(report), "nothing applicable ran: --only accuracy --skip accuracy leaves no property");
   report.results = {result("a", Verdict::holds)};
   EXPECT_EQ(headline(report), "the one applicable property holds");
   report.results.push_back(result("b", Verdict::holds));

@@ -90,12 +90,15 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("worst", judged && result.worst ? bound_text(result.worst->deviation.of_bound) : "");
   const bool has_horizon = tells_horizon(result) && result.verdict == Verdict::violated &&
                            *result.horizon >= report.first_position && !needs_other_calls(result);
-  one.set("horizon", has_horizon ? fmt::format("position {}", report.grid.text(*result.horizon)) : "");
+  const char* alone = has_horizon && *result.horizon == report.first_position ? " alone" : "";
+  one.set("horizon", has_horizon ? fmt::format("position {}{}", report.grid.text(*result.horizon), alone) : "");
   // Where the page is narrow the table has no head.
   if (judged && result.worst) one.set("worst_label", "Worst");
   if (has_horizon) one.set("horizon_label", "Holds up to");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
-  one.set("cases", cases_text(result.cases));
+  // What failed at once was asked no case that tells anything.
+  const bool tells_cases = judged || result.cases > 0;
+  one.set("cases", tells_cases ? cases_text(result.cases) + "; what the property states" : "What the property states");
   if (const auto coverage = coverage_text(result)) one.set("coverage", "swept: " + *coverage);
   one.set("statement", printable(statement_of(report, result)));
   List examples;
@@ -140,8 +143,12 @@ data wrong_data(const Report& report, const PropertyResult& result) {
   data wrong;
   wrong.set("id", result.id);
   wrong.set("title", fmt::format("“{}”", printable(capitalized(result.title))));
-  wrong.set("finding",
-            printable(result.simplest ? capitalized(narrative_of(result.simplest->finding)) : result.reason));
+  // Of a failure the reason tells its kind and where it was.
+  if (result.verdict == Verdict::violated)
+    wrong.set("finding",
+              printable(result.simplest ? capitalized(narrative_of(result.simplest->finding)) : result.reason));
+  else
+    wrong.set("failure", printable(result.reason));
   if (!is_decided_by_other_calls(report) && tells_horizon(result) && *result.horizon >= report.first_position) {
     const std::string horizon = report.grid.text(*result.horizon);
     wrong.set("horizon", *result.horizon == report.first_position ? fmt::format("At position {} alone", horizon)

@@ -73,6 +73,16 @@ TEST(Html, ReplaysFirstWhatFailsAlone) {
   EXPECT_EQ(read.results.back().simplest->shown, Shown::alone);
 }
 
+// What fails holds or not, who knows.
+TEST(Html, TellsOfAFailureAsOne) {
+  Report report = sample();
+  report.results = {report.results[2]};
+  const std::string panel = panel_of(report);
+  EXPECT_FALSE(contains(panel, "does not hold"));
+  EXPECT_TRUE(
+      contains(panel, "was not judged (<a href=\"#gamma\">gamma</a>): the subject crashed: encode: was killed"));
+}
+
 // A template's section that is not in a line's own data would be the page's.
 TEST(Html, ShowsTheCommandThatAuditsTheChangedClaimOnce) {
   const std::string page = write_html(sample());

@@ -33,6 +33,10 @@ std::string code(const std::string& raw) {
   return fmt::format("{0}{1}{2}{1}{0}", fence, pad ? " " : "", text);
 }
 
+std::string verdict_text(const Report& report, const PropertyResult& result) {
+  return is_aside(report, result) ? "advice not followed" : escaped(std::string(name_of(result.verdict)));
+}
+
 std::string worst_text(const PropertyResult& result) {
   if (!is_judged(result)) return escaped(result.reason);
   std::string text = bound_text(result.worst->deviation.of_bound);
@@ -53,9 +57,8 @@ std::string example_text(const Report& report, const PropertyResult& result, std
 
 std::string examples_text(const Report& report, const PropertyResult& result) {
   if (!result.simplest) return "";
-  std::string text =
-      fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id, escaped(std::string(name_of(result.verdict))),
-                  escaped(result.title), statement_of(report, result));
+  std::string text = fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id, verdict_text(report, result),
+                                 escaped(result.title), statement_of(report, result));
   text += example_text(report, result, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
   if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token)
     text += example_text(report, result, "worst", *result.worst);
@@ -85,10 +88,10 @@ std::string table_text(const Report& report) {
       silent.push_back(code(result.id));
       continue;
     }
-    const std::string verdict = is_aside(report, result)              ? "advice not followed"
-                                : result.verdict == Verdict::violated ? "**violated**"
-                                                                      : escaped(std::string(name_of(result.verdict)));
-    text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, cases_cell(result), worst_text(result));
+    const bool is_violated = result.verdict == Verdict::violated && !is_aside(report, result);
+    text += fmt::format("| {} | {} | {} | {} |\n", code(result.id),
+                        is_violated ? "**violated**" : verdict_text(report, result), cases_cell(result),
+                        worst_text(result));
   }
   if (!silent.empty()) text += fmt::format("\nNot applicable, {}: {}.\n", silent.size(), fmt::join(silent, ", "));
   return text;

@@ -14,7 +14,9 @@ namespace {
 
 // ": decode: a rope has no cache", where one reason is that of all; that of those which apply, where there are any.
 std::string why_nothing_ran(const Report& report) {
-  if (report.results.empty()) return ": no property was asked";
+  if (report.results.empty())
+    return report.selection.empty() ? ": no property was asked"
+                                    : fmt::format(":{} leaves no property", report.selection);
   const auto applies = [](const PropertyResult& result) { return result.verdict != Verdict::not_applicable; };
   const bool any_applies = std::ranges::any_of(report.results, applies);
   const PropertyResult* first = nullptr;

@@ -41,6 +41,24 @@ std::optional<std::int64_t> least_horizon(const Report& report) {
   return least;
 }
 
+// Of advice that alone fails a strict audit: what it says, and what mends it. A cause that is known names the fields.
+std::string failed_advice_text(const Report& report) {
+  if (report.profile == "replay") return "";
+  std::vector<const PropertyResult*> failed;
+  for (const PropertyResult& result : report.results) {
+    if (!is_violated(report, result)) continue;
+    if (result.level != Level::advice) return "";
+    if (!report.diagnosis || result.id != "parameter_liveness") failed.push_back(&result);
+  }
+  if (failed.empty()) return "";
+  std::vector<std::string> parts{fmt::format("advice not followed: {}: {}", failed[0]->id, failed[0]->title)};
+  if (!failed[0]->reason.empty()) parts.push_back(failed[0]->reason);
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < failed.size(); ++i) others.push_back(failed[i]->id);
+  if (!others.empty()) parts.push_back(fmt::format("nor {}", fmt::join(others, ", ")));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 bool has_measured_class(const Report& report) { return report.survey && report.survey->errors; }
 
 // Whether something is violated or failed, and not what accuracy asks: its class and its errors are not the cause.
@@ -115,6 +133,8 @@ std::string stage_text(const Report& report) {
   if (!report.survey || report.survey->stage.empty() || is_wrong_elsewhere(report) || is_of_other_cause(report))
     return "";
   const Survey& survey = *report.survey;
+  // Of values that are as near as can be nothing is wrong, and the last rounding is no cause.
+  if (survey.measured_class == "correctly-rounded") return "";
   if (report.diagnosis && contradicts(*report.diagnosis, survey.stage)) return "";
   std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;
   if (survey.stage == "angle" && survey.angle_bits)
@@ -133,8 +153,10 @@ std::vector<SummaryLine> summary_lines(const Report& report) {
   if (const std::string measured = measured_class_text(report);
       !measured.empty() && !is_said && !is_wrong_elsewhere(report) && !is_of_other_cause(report))
     last.push_back(fmt::format("claimed {}, measured {}", report.claim, measured));
+  const PropertyResult* accuracy = accuracy_in(report);
+  const bool holds = accuracy != nullptr && accuracy->verdict == Verdict::holds;
   if (const std::string stage = stage_text(report); !stage.empty())
-    last.push_back(fmt::format("the error comes from {}", stage));
+    last.push_back(fmt::format("{} from {}", holds ? "what error there is comes" : "the error comes", stage));
   std::vector<SummaryLine> lines;
   const auto add = [&](SummaryKind kind, const std::string& text) {
     if (!text.empty()) lines.push_back({kind, text});
@@ -145,6 +167,7 @@ std::vector<SummaryLine> summary_lines(const Report& report) {
   if (failed == nullptr && !report.stop && !has_violations(report)) failed = first_undecided(report);
   if (failed != nullptr && !failed->reason.empty())
     add(SummaryKind::sentence, fmt::format("{}: {}", failed->id, failed->reason));
+  add(SummaryKind::sentence, failed_advice_text(report));
   if (report.diagnosis) {
     add(SummaryKind::sentence, words_of(*report.diagnosis));
     add(SummaryKind::sentence, remedy_of(*report.diagnosis));

@@ -84,6 +84,33 @@ TEST(Summary, TellsTheCallThatCrashed) {
   EXPECT_EQ(lines[1].text, "beta: crashed: rotate: was killed by signal 11, at call 3 of its session");
 }
 
+// Of a strict audit that nothing else fails.
+TEST(Summary, NamesTheAdviceThatFailsAStrictAudit) {
+  Report report = sample();
+  report.diagnosis.reset();
+  report.strictness = Strictness::strict;
+  report.results = {result("alpha", Verdict::holds), result("beta", Verdict::violated, "likely fix: more of it"),
+                    result("gamma", Verdict::violated)};
+  for (std::size_t i : {1U, 2U}) report.results[i].level = Level::advice;
+  EXPECT_EQ(summary_lines(report).at(1).text,
+            "advice not followed: beta: the title of beta; likely fix: more of it; nor gamma");
+  report.results[2].level = Level::law;
+  EXPECT_EQ(summary_line(report).find("advice not followed"), std::string::npos);
+  report.results.pop_back();
+  report.strictness = Strictness::lenient;
+  EXPECT_EQ(summary_line(report).find("advice not followed: beta"), std::string::npos);
+}
+
+TEST(Summary, NamesNoCauseOfWhatIsCorrectlyRounded) {
+  Report report = sample();
+  report.diagnosis.reset();
+  report.results = {result("accuracy", Verdict::holds)};
+  report.survey->measured_class = "exact-angle";
+  EXPECT_NE(summary_line(report).find("what error there is comes from the angle"), std::string::npos);
+  report.survey->measured_class = "correctly-rounded";
+  EXPECT_EQ(summary_line(report).find("from the angle"), std::string::npos);
+}
+
 TEST(Summary, TellsWhyTheClaimIsUndecided) {
   Report report = sample();
   report.diagnosis.reset();
