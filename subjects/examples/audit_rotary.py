@@ -10,8 +10,8 @@ def rotate_in_float16(x, positions):
 
 result = sextant.audit(rotate_in_float16, "llama-2-7b", layout="bhnd", profile="quick", only=["accuracy", "isometry", "composition"])
 print(result.headline)
-for found in result.violations:
-    print(found.id, "holds up to position", found.horizon)
+print("violated:", *[found.id for found in result.violations])
+print("right up to position", result["accuracy"].horizon)
 
 case = result["accuracy"].simplest
 print(case.finding)

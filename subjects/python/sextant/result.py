@@ -65,7 +65,7 @@ class PropertyResult:
     verdict: Verdict
     reason: str  # why there is no other verdict, or what was measured
     cases: int
-    horizon: Optional[int]  # the largest position up to which a violated property holds, where that is known
+    horizon: Optional[int]  # the largest position below every violation; None where a violation names no position of its own
     worst: Optional[Counterexample]  # also of one that holds: the nearest to its bound
     simplest: Optional[Counterexample]
     seconds: float
