@@ -1049,7 +1049,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"foo", "foo: no such subcommand"},
       {"adit builtin", "did you mean audit?"},
       {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"rope_scaling":{"type":"linear","factor":2}}')",
-       "rope_scaling.type: unknown field: a spec's is called rope_type"},
+       "rope_scaling.type: unknown field: in a spec it is called rope_type"},
   };
   for (const auto& [line, text] : lines) {
     SCOPED_TRACE(line);

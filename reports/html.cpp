@@ -219,7 +219,7 @@ std::string write_html(const Report& report) {
   }
   page.set("facts", data(facts));
   page.set("has_results", !report.stop);
-  // What is wrong first, then what holds; the order of the catalogue within.
+  // What is wrong first, then what holds, then what the subject has not; the order of the catalogue within.
   std::vector<const PropertyResult*> order;
   std::vector<std::string> silent;
   for (const PropertyResult& result : report.results) {
@@ -230,14 +230,17 @@ std::string write_html(const Report& report) {
     }
   }
   std::ranges::stable_sort(order, {}, [&](const PropertyResult* result) {
-    return is_aside(report, *result) ? 1 : is_bad(result->verdict) ? 0 : result->verdict == Verdict::holds ? 3 : 2;
+    if (is_aside(report, *result)) return 1;
+    if (is_bad(result->verdict)) return 0;
+    return result->verdict == Verdict::holds ? 3 : result->verdict == Verdict::unsupported ? 4 : 2;
   });
   List results;
   for (const PropertyResult* result : order) results.push_back(result_data(report, *result));
   page.set("results", data(results));
   if (std::ranges::any_of(order, [](const PropertyResult* result) { return names_vector(*result); }))
     page.set("vectors",
-             "A vector’s number counts all vectors of its call from 0: by batch row, then token, then head.");
+             "A vector’s number counts all vectors of its call from 0: by batch row, then token, then head. In a "
+             "command a number beyond what its call has is counted round.");
   if (!silent.empty()) page.set("silent", fmt::format("{}", fmt::join(silent, ", ")));
   List pictures;
   for (const Picture& picture : pictures_of(report)) {

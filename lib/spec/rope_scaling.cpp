@@ -308,7 +308,8 @@ RopeScaling read_rope_scaling(Fields& fields) {
   const json* object = fields.object("rope_scaling");
   if (object == nullptr) return DefaultScaling{};
   Fields inner(*object, "rope_scaling.");
-  if (!inner.has("rope_type") && inner.has("type")) inner.refuse("type", "unknown field: a spec's is called rope_type");
+  if (!inner.has("rope_type") && inner.has("type"))
+    inner.refuse("type", "unknown field: in a spec it is called rope_type");
   if (!inner.has("rope_type")) inner.refuse("rope_type", "required");
   RopeScaling scaling = read_type(inner, inner.choice("rope_type", types, Type::default_rope));
   inner.finish();

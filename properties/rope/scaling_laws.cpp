@@ -194,7 +194,14 @@ SubjectCheckOf<Stretch> linear_check(const Spec& spec, const Rope& rope) {
       }
       const Tensor scaled = rotated(subject, stretched, x, far);
       Judgement judgement = compared(*judge, x, scaled, rotated(subject, plain, x, near), far);
-      if (judgement.within == reference::Certainty::no && scaled.data == rotated(subject, plain, x, far).data) {
+      const auto is_unchanged = [&] {
+        // NaN is the same whatever it comes from.
+        for (std::int64_t i = 0; i < scaled.elements(); ++i) {
+          if (!std::isfinite(scaled.at(i))) return false;
+        }
+        return scaled.data == rotated(subject, plain, x, far).data;
+      };
+      if (judgement.within == reference::Certainty::no && is_unchanged()) {
         // A claim without a rule says nothing of one: of a field that is ignored parameter_liveness tells.
         if (std::holds_alternative<DefaultScaling>(rope.rope_scaling))
           throw SubjectFailure(FailureKind::unsupported,
