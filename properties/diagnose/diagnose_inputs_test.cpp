@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "properties/diagnose/diagnose.hpp"
@@ -380,6 +381,24 @@ TEST(DiagnosedInput, OfANormIsLessTheMean) {
   };
   EXPECT_EQ(said(centred, normalized),
             "heads whose channels are all alike become 0, as where their mean is subtracted first");
+}
+
+// Squares of keys, or of queries, that float16 does not hold.
+TEST(DiagnosedInput, OfANormOverflowsOnOneSide) {
+  for (const auto& [name, words] : {std::pair("k", "keys, and no queries,"), {"q", "queries, and no keys,"}}) {
+    const Change lost = [which = std::string(name)](Tensors& inputs) {
+      Tensor& x = inputs.at(which);
+      const std::int64_t width = x.shape.back();
+      for (std::int64_t first = 0; first < x.elements(); first += width) {
+        bool is_lost = false;
+        for (std::int64_t i = first; i < first + width; ++i) is_lost = is_lost || std::fabs(x.at(i)) >= 256;
+        for (std::int64_t i = first; is_lost && i < first + width; ++i) x.set(i, 0);
+      }
+    };
+    EXPECT_EQ(said(lost, normalized), std::string(words) +
+                                          " whose channels are all 256 or more become 0: squares of channels, or "
+                                          "their mean, overflow, as in float16");
+  }
 }
 
 TEST(DiagnosedInput, OfXposLengthsIsTheCallsStart) {

@@ -20,11 +20,17 @@
 namespace sextant::identify {
 namespace {
 
-// The queries of a call whose keys are the same and whose weights are all `weight`.
+// The queries, or keys, of a call whose queries and keys are the same and whose weights are all `weight`.
+Tensor made_by(Session& session, const Spec& spec, const Tensor& x, const Tensor& weight,
+               const std::vector<std::int64_t>& positions, VectorSide side) {
+  auto made =
+      qk_norm_rope(session, spec, {.q = x, .k = x, .q_weight = weight, .k_weight = weight, .positions = positions});
+  return side == VectorSide::key ? std::move(made.k) : std::move(made.q);
+}
+
 Tensor queries(Session& session, const Spec& spec, const Tensor& x, const Tensor& weight,
                const std::vector<std::int64_t>& positions) {
-  return qk_norm_rope(session, spec, {.q = x, .k = x, .q_weight = weight, .k_weight = weight, .positions = positions})
-      .q;
+  return made_by(session, spec, x, weight, positions, VectorSide::query);
 }
 
 Tensor filled(Dtype dtype, std::int64_t count, double value) {
@@ -90,10 +96,10 @@ class QkNormRopeIdentifier {
   std::int64_t width() const { return encoding_.rope.head_dim; }
 
   // What a head of equal values comes out as at position 0, under a weight.
-  double made_of(double value, double weight) {
+  double made_of(double value, double weight, VectorSide side = VectorSide::query) {
     Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
     for (std::int64_t i = 0; i < width(); ++i) x.set(i, value);
-    return queries(session_, claim_, x, filled(claim_.dtype, width(), weight), {0}).at(0);
+    return made_by(session_, claim_, x, filled(claim_.dtype, width(), weight), {0}, side).at(0);
   }
 
   // Whether a head whose values are in the channels that turn alone has the mean of those: then it comes out as long as
@@ -108,12 +114,12 @@ class QkNormRopeIdentifier {
   }
 
   // Where a head of ones comes out, and one of 1024 is 0, which an infinite mean divides.
-  std::string words_of_overflow() {
+  std::string words_of_overflow(std::string_view who, VectorSide side) {
     std::int64_t right = 1;
     std::int64_t lost = 1024;
     while (lost - right > 1) {
       const std::int64_t middle = right + (lost - right) / 2;
-      (made_of(static_cast<double>(middle), 1) == 0 ? lost : right) = middle;
+      (made_of(static_cast<double>(middle), 1, side) == 0 ? lost : right) = middle;
     }
     // Half of its last place above its greatest number, from which on a sum or a square is infinite.
     constexpr double limit = 65504 + 16;
@@ -121,7 +127,7 @@ class QkNormRopeIdentifier {
       const auto square = [&](std::int64_t value) { return times * static_cast<double>(value * value); };
       return square(right) < limit && square(lost) >= limit;
     };
-    const std::string heads = fmt::format("heads whose channels are all {} or more become 0", lost);
+    const std::string heads = fmt::format("{} whose channels are all {} or more become 0", who, lost);
     if (exceeds(1)) return heads + ": squares of channels, or their mean, overflow, as in float16";
     if (exceeds(static_cast<double>(width()))) return heads + ": the sum of squares overflows, as in float16";
     return heads + ", and those of less do not, as where squares overflow";
@@ -132,10 +138,19 @@ class QkNormRopeIdentifier {
     // n = x (offset + w) / sqrt(x^2 + epsilon): of large heads offset + w.
     const double of_one = made_of(1024, 1);
     const double of_two = made_of(1024, 2);
-    if (of_one == 0 && of_two == 0) {
+    // Of both sides, or of one.
+    const auto are_lost = [&](VectorSide side) { return made_of(1024, 1, side) == 0 && made_of(1024, 2, side) == 0; };
+    const bool are_queries_lost = of_one == 0 && of_two == 0;
+    const bool are_keys_lost = are_lost(VectorSide::key);
+    if (are_queries_lost || are_keys_lost) {
+      const std::string_view who = !are_keys_lost     ? "queries, and no keys,"
+                                   : are_queries_lost ? "heads"
+                                                      : "keys, and no queries,";
+      const VectorSide side = are_queries_lost ? VectorSide::query : VectorSide::key;
       found_.faults.emplace_back(
-          made_of(1, 1) == 0 ? "heads whose channels are all alike become 0, as where their mean is subtracted first"
-                             : words_of_overflow());
+          made_of(1, 1, side) == 0
+              ? fmt::format("{} whose channels are all alike become 0, as where their mean is subtracted first", who)
+              : words_of_overflow(who, side));
       return false;
     }
     // x (offset + w) / sqrt(epsilon): of a variance there is none.
