@@ -223,6 +223,11 @@ std::vector<TakenPlace> fixed_places() {
        [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
          return call.at(batch, (token + 1) % call.tokens);
        }},
+      {"have the position of the token after, but for the last, which has its own",
+       "has the position of the token after",
+       [](const Asked& call, std::int64_t batch, std::int64_t token) -> Other {
+         return call.at(batch, std::min(token + 1, call.tokens - 1));
+       }},
       {"have the position of the call's first token", "has the position of the call's first token",
        [](const Asked& call, std::int64_t batch, std::int64_t) -> Other { return call.at(batch, 0); }},
       {"have the positions of the batch's first row", "has the position that the batch's first row has there",

@@ -156,6 +156,36 @@ std::string name_of_taken(const testing::TestParamInfo<Taken>& told) { return to
 
 INSTANTIATE_TEST_SUITE_P(Calls, WrongPlacesOfCalls, testing::ValuesIn(taken()), name_of_taken);
 
+// The last token, which has none after it, is right.
+TEST(WrongPlacesOfHeads, HaveThePositionOfTheTokenAfter) {
+  const FunctionSubject subject("odd heads", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right](std::string_view operation, const Tensors& inputs) {
+      Tensors outputs = right->call(operation, inputs);
+      Tensors changed = inputs;
+      Tensor& given = changed.at("positions");
+      std::vector<std::int64_t> positions = given.integers();
+      const std::int64_t tokens = given.shape.back();
+      for (std::int64_t i = 0; i + 1 < std::ssize(positions); ++i) {
+        if (i % tokens + 1 < tokens) positions[index(i)] = positions[index(i + 1)];
+      }
+      given = Tensor::of_integers(given.shape, positions);
+      const Tensor other = right->call(operation, changed).at("y");
+      Tensor& y = outputs.at("y");
+      for (std::int64_t i = 0; i < y.elements(); ++i) {
+        if (i / y.shape[3] % y.shape[2] % 2 == 1) y.set(i, other.at(i));
+      }
+      return outputs;
+    };
+  });
+  const auto right = builtin_subject();
+  const auto place = wrong_places(subject, parse_spec(rope), {.proposer = right.get()});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(
+      place->words,
+      "odd heads have the position of the token after, but for the last, which has its own, and the rest is right");
+}
+
 // Vectors are skipped by a channel, and sizes part those that were looked at by chance.
 TEST(WrongPlacesOfSizes, AreNotToldWhereOtherVectorsOfTheSizeAreRight) {
   const FunctionSubject subject("zeros are padding", [](const Spec& spec) -> FunctionSubject::Call {
