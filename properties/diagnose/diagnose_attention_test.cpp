@@ -34,12 +34,13 @@ struct Seen {
   double key_position;
   std::int64_t head;
   std::int64_t row = 0;
+  bool is_of_step = false;
 };
 
 enum class Softmax { over_keys, over_queries, left_out };
 enum class Turned { both, queries_alone };
-enum class Sinks { as_given, left_out };
-enum class Padding { hidden, seen };
+enum class Sinks { as_given, left_out, valued };
+enum class Padding { hidden, seen, counted };
 
 struct Attending {
   std::function<Place(const Attention&, const Place&)> key = [](const Attention& of, const Place& at) {
@@ -49,6 +50,7 @@ struct Attending {
   std::function<bool(const Attention&, const Seen&)> sees = [](const Attention& of, const Seen& at) {
     return (!of.causal || at.key <= at.query) && (!of.window || std::abs(at.query - at.key) < *of.window);
   };
+  std::function<double(double)> product = [](double sum) { return sum; };
   std::function<double(const Attention&)> scale = [](const Attention& of) { return score_scale(of); };
   std::function<double(double)> distance = [](double value) { return std::fabs(value); };
   std::function<std::int64_t(std::int64_t)> bias_head = [](std::int64_t head) { return head; };
@@ -58,6 +60,7 @@ struct Attending {
   std::function<double(double)> result = [](double value) { return value; };
   std::function<std::vector<double>(const std::vector<double>&, double, const Attention&)> turn;
   double base = 10000;
+  double base_of_keys = 0;  // where it is another one
   Softmax softmax = Softmax::over_keys;
   Turned turned = Turned::both;
   Sinks sinks = Sinks::as_given;
@@ -121,12 +124,13 @@ class Call {
     return static_cast<double>(positions_[static_cast<std::size_t>(row * keys() + token)]);
   }
 
-  std::vector<double> turned(std::vector<double> x, double position) const {
+  std::vector<double> turned(std::vector<double> x, double position) const { return turned(x, position, with_.base); }
+  std::vector<double> turned(std::vector<double> x, double position, double base) const {
     const auto* rope = carried<Rope>(of_);
     if (rope == nullptr) return x;
     const std::size_t half = x.size() / 2;
     for (std::size_t i = 0; i < half; ++i) {
-      const double angle = position * std::pow(with_.base, -static_cast<double>(i) / static_cast<double>(half));
+      const double angle = position * std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
       const double a = x[i];
       const double b = x[i + half];
       x[i] = a * std::cos(angle) - b * std::sin(angle);
@@ -158,8 +162,8 @@ class Call {
       from.token = std::min(from.token, queries() - 1);
       const std::vector<double> q = turned(vector(q_, from), position(row, token));
       for (std::int64_t key = 0; key < keys(); ++key) {
-        const Seen at{token, key, position(row, token), position(row, key), head, row};
-        const bool is_hidden = with_.padding == Padding::hidden;
+        const Seen at{token, key, position(row, token), position(row, key), head, row, is_step()};
+        const bool is_hidden = with_.padding != Padding::seen;
         const std::int64_t start = is_hidden ? edge("starts", row, 0) : 0;
         const std::int64_t end = is_hidden ? edge("ends", row, keys()) : keys();
         if (!with_.sees(of_, at) || key < start || key >= end) {
@@ -167,20 +171,27 @@ class Call {
           continue;
         }
         const std::vector<double> given = vector(k_, with_.key(of_, {row, head, key}));
-        const std::vector<double> k = with_.turned == Turned::both ? turned(given, position(row, key)) : given;
+        const double base = with_.base_of_keys == 0 ? with_.base : with_.base_of_keys;
+        const std::vector<double> k = with_.turned == Turned::both ? turned(given, position(row, key), base) : given;
         double sum = 0;
         for (std::size_t c = 0; c < q.size(); ++c) sum += q[c] * k[c];
-        scores[static_cast<std::size_t>(query)].push_back(sum * with_.scale(of_) + bias(at));
+        scores[static_cast<std::size_t>(query)].push_back(with_.product(sum) * with_.scale(of_) + bias(at));
       }
     }
     for (std::int64_t query = 0; query < queries(); ++query) {
       std::vector<double> sum(static_cast<std::size_t>(of_.head_dim), 0.0);
-      const bool has_sink = of_.sinks && with_.sinks == Sinks::as_given;
+      const bool has_sink = of_.sinks && with_.sinks != Sinks::left_out;
       double most = has_sink ? inputs_.at("sinks").at(head) : none;
       for (const double score : scores[static_cast<std::size_t>(query)]) most = std::max(most, score);
       if (!with_.subtracts_greatest) most = 0;
       double all = has_sink ? std::exp(inputs_.at("sinks").at(head) - most) : 0;
       for (const double score : scores[static_cast<std::size_t>(query)]) all += with_.exponential(score - most);
+      if (with_.padding == Padding::counted) all += static_cast<double>(edge("starts", row, 0)) * std::exp(-most);
+      if (has_sink && with_.sinks == Sinks::valued) {
+        const std::vector<double> v = vector(v_, with_.key(of_, {row, head, keys() - 1}));
+        for (std::size_t c = 0; c < sum.size(); ++c)
+          sum[c] += std::exp(inputs_.at("sinks").at(head) - most) / all * v[c];
+      }
       for (std::int64_t key = 0; key < keys(); ++key) {
         const double score = scores[static_cast<std::size_t>(query)][static_cast<std::size_t>(key)];
         if (score == none) continue;
@@ -271,6 +282,19 @@ TEST(DiagnosedAttention, ReadsOtherKeyHeads) {
     return Place{at.row, (kv_head(of, at.head) + 1) % of.num_kv_heads, at.token};
   };
   EXPECT_EQ(words(with, rope), "each query head reads the keys and values of the key head after its own");
+  // Of three heads each.
+  const std::string threes =
+      R"({"encoding":"attention","num_heads":6,"num_kv_heads":2,"head_dim":32,"max_position":600})";
+  with.key = [](const Attention&, const Place& at) {
+    return Place{at.row, std::min<std::int64_t>((at.head + 1) / 3, 1), at.token};
+  };
+  EXPECT_EQ(words(with, threes),
+            "query head h reads the keys and values of key head floor((h + 1) / 3), at most 1, where the claim has "
+            "floor(h / 3)");
+  with.key = [](const Attention&, const Place& at) { return Place{at.row, (at.head + 2) / 3 % 2, at.token}; };
+  EXPECT_EQ(words(with, threes),
+            "query head h reads the keys and values of key head floor((h + 2) / 3) mod 2, where the claim has "
+            "floor(h / 3)");
 }
 
 TEST(DiagnosedAttention, HasAPrefixMask) {
@@ -325,6 +349,23 @@ TEST(DiagnosedAttention, IsBlockLocal) {
   with.sees = [](const Attention&, const Seen& at) { return at.key / 64 == at.query / 64 && at.key <= at.query; };
   for (const std::string& claim : {plain, rope})
     EXPECT_EQ(said(with, claim), "tokens see those of their own block of 64 alone") << claim;
+}
+
+TEST(DiagnosedAttention, HasAnotherMaskInWholeCallsAlone) {
+  Attending with;
+  with.sees = [](const Attention& of, const Seen& at) {
+    if (at.key > at.query) return false;
+    return at.is_of_step ? !of.window || at.query - at.key < *of.window : at.key / 8 == at.query / 8;
+  };
+  for (const std::string& claim : {plain, rope, window})
+    EXPECT_EQ(said(with, claim), "tokens see those of their own block of 8 alone, in whole calls alone") << claim;
+  with.sees = [](const Attention&, const Seen& at) {
+    return at.key < at.query || (at.is_of_step && at.key == at.query);
+  };
+  EXPECT_EQ(said(with, plain), "a query does not see itself: the causal mask hides its own key, in whole calls alone");
+  // Of a prefix, steps see what they would by the claim.
+  with.sees = [](const Attention&, const Seen& at) { return at.key <= at.query || (!at.is_of_step && at.key < 4); };
+  EXPECT_EQ(said(with, plain).find("whole calls"), std::string::npos);
 }
 
 TEST(DiagnosedAttention, HidesItself) {
@@ -405,6 +446,9 @@ TEST(DiagnosedAttention, DropsSinks) {
   Attending with;
   with.sinks = Sinks::left_out;
   EXPECT_EQ(words(with, sinks), "sinks are left out of softmax's sum");
+  with.sinks = Sinks::valued;
+  EXPECT_EQ(words(with, sinks),
+            "a sink's weight multiplies the value of the last key of the call, where the claim has none");
 }
 
 TEST(DiagnosedAttention, HasOtherHeadsBiases) {
@@ -474,6 +518,26 @@ TEST(DiagnosedAttention, TurnsQueriesAlone) {
   EXPECT_EQ(said(with, rope), "queries are turned by their positions, and keys are not");
 }
 
+TEST(DiagnosedAttention, TurnsKeysByAnotherBase) {
+  Attending with;
+  with.base_of_keys = 500000;
+  EXPECT_EQ(said(with, rope), "keys alone are turned by base 500000, and queries as claimed");
+  with = {};
+  with.base = 500000;
+  with.base_of_keys = 10000;
+  EXPECT_EQ(said(with, rope), "queries alone are turned by base 500000, and keys as claimed");
+}
+
+// Roundings of a sum whose last bits lie in the middle of two numbers.
+TEST(DiagnosedAttention, RoundsOrLimitsProducts) {
+  Attending with;
+  with.product = [](double sum) { return round_to(Dtype::float16, std::clamp(sum, -65504.0, 65504.0)); };
+  EXPECT_EQ(said(with, plain), "products of queries and keys, not yet scaled, are rounded to float16 or TF32");
+  with.product = [](double sum) { return std::clamp(sum, -65504.0, 65504.0); };
+  for (const std::string& claim : {plain, rope, alibi})
+    EXPECT_EQ(said(with, claim), "products of queries and keys are limited to 65504 before they are scaled") << claim;
+}
+
 TEST(DiagnosedAttention, RoundsResults) {
   Attending with;
   with.result = [](double value) { return round_to(Dtype::bfloat16, value); };
@@ -485,6 +549,13 @@ TEST(DiagnosedAttention, SeesPadding) {
   Attending with;
   with.padding = Padding::seen;
   for (const std::string& claim : {open, t5}) EXPECT_EQ(said(with, claim), "keys of padding are seen") << claim;
+  // With zeros in it padding that is seen is as one that counts.
+  with.padding = Padding::counted;
+  for (const std::string& claim : {plain, open})
+    EXPECT_EQ(said(with, claim),
+              "keys of padding on the left count in softmax's sum as scores of 0, though neither they nor their values "
+              "are read")
+        << claim;
 }
 
 TEST(DiagnosedAttention, IsWrongInOneHeadOrFromATokenOn) {

@@ -85,7 +85,9 @@ const std::vector<Told>& of_scores() {
       {"attention-one-pair",
        "token 259 of 260 in head 3 of 4 does not see key 0, and the rest is right; calls of 130 tokens are right"},
       {"attention-least-score", "scores below -50 are -50"},
-      {"attend-groups-of-7", "each query head reads the keys and values of the other key head, in head 6 alone"},
+      {"attend-groups-of-7",
+       "query head h reads the keys and values of key head floor((h + 1) / 7), at most 1, where the claim has "
+       "floor(h / 7)"},
       {"decode-alibi-from-top-bfloat16", "distances of a step count from the first key, either way"},
       {"decode-chunk-at-once",
        "queries of a step stand further on by the queries that come after them: where the last does, of consecutive "

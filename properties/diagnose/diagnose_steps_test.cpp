@@ -359,6 +359,110 @@ TEST(DiagnosedSteps, ScaleQueriesByTheirIndex) {
   }
 }
 
+// No step of few queries shows a number in a call for an index, nor does a call shorter than the period.
+TEST(DiagnosedSteps, ScaleQueriesByNumbersOfTheirCall) {
+  using Number = std::function<std::int64_t(const Asked& asked, std::int64_t query)>;
+  const auto by = [](const Number& number) {
+    return [number](Asked& asked) {
+      const Asked given = asked;
+      asked.change(asked.is_step() ? "query_positions" : "positions",
+                   [&](std::int64_t, std::int64_t query, std::int64_t) { return number(given, query); });
+    };
+  };
+  const std::string log_n = claim_of(R"(,"query_scale":{"rule":"log_n","length":600,"offset":1})");
+  for (const std::string& claim : {scaled, log_n}) {
+    EXPECT_EQ(said(by([](const Asked&, std::int64_t query) { return query; }), claim),
+              "a query's number in its call is taken for its position in queries' scales")
+        << claim;
+    EXPECT_EQ(said(by([](const Asked& asked, std::int64_t) { return asked.queries(); }), claim),
+              "the number of a call's queries is taken for the position of each query in queries' scales")
+        << claim;
+  }
+  EXPECT_EQ(said(by([](const Asked& asked, std::int64_t) { return asked.keys(); }), log_n),
+            "the number of a call's keys is taken for the position of each query in queries' scales");
+}
+
+TEST(DiagnosedSteps, LeaveARuleOutInStepsOfOneQuery) {
+  const auto in_short_steps = [](auto change) {
+    return [change](Asked& asked) {
+      if (asked.is_step() && asked.queries() == 1) change(asked);
+    };
+  };
+  EXPECT_EQ(said(in_short_steps([](Asked& asked) { asked.attention().query_scale.reset(); }), scaled),
+            "queries are not scaled by their positions, in steps of one query alone");
+  EXPECT_EQ(said(in_short_steps([](Asked& asked) { asked.attention().window.reset(); }), window_of(16)),
+            "window none measured, 16 claimed, in steps of one query over more keys than the window has");
+  const std::string dynamic =
+      claim_of(R"(,"position":{"encoding":"rope","head_dim":16,"rope_scaling":{"rope_type":"dynamic","factor":2,)"
+               R"("original_max_position_embeddings":500}})");
+  EXPECT_EQ(said(in_short_steps([](Asked& asked) {
+                   if (std::ranges::max(asked.inputs.at("positions").integers()) > 500)
+                     asked.change("v", [](double v) { return std::sin(3 * v); });
+                 }),
+                 dynamic),
+            "values are wrong in steps of one query about the length from which frequencies change, and right in those "
+            "of several and in whole calls there");
+  EXPECT_EQ(said(in_short_steps([](Asked& asked) {
+                   if (asked.keys() > 64) asked.change("v", [](double v) { return std::sin(3 * v); });
+                 }),
+                 plain),
+            "values are wrong in steps of one query over 165 keys, and right in those of several and in those over 12 "
+            "and in whole calls");
+}
+
+// Rows 2i and 2i + 1 exchange what is cached.
+TEST(DiagnosedSteps, ReadOtherRowsCaches) {
+  const auto exchanged = [](std::vector<const char*> names, std::int64_t (*source)(std::int64_t row)) {
+    return [names, source](Asked& asked) {
+      if (!asked.is_step() || asked.rows() % 2 != 0) return;
+      for (const char* name : names) {
+        const Tensor given = asked.inputs.at(name);
+        Tensor& made = asked.inputs.at(name);
+        const std::int64_t of_row = given.elements() / asked.rows();
+        for (std::int64_t i = 0; i < given.elements(); ++i) {
+          const std::int64_t row = i / of_row;
+          const bool is_cached = i / given.shape[3] % given.shape[2] < asked.end(row) - asked.queries();
+          if (is_cached) made.set(i, given.at(source(row) * of_row + i % of_row));
+        }
+      }
+    };
+  };
+  const auto neighbour = [](std::int64_t row) { return row ^ 1; };
+  EXPECT_EQ(said(exchanged({"v"}, neighbour), plain),
+            "in a step each batch row reads the cached values of its neighbour: of every two rows each has the "
+            "other's, in batches of an even number of rows");
+  EXPECT_EQ(said(exchanged({"k", "v"}, [](std::int64_t) { return std::int64_t{0}; }), plain),
+            "in a step each batch row reads the cached keys and values of the first, in batches of an even number of "
+            "rows");
+  const Change unlike_of_even = [](Asked& asked) {
+    if (asked.is_step() && asked.rows() % 2 == 0) asked.change("v", [](double value) { return std::sin(3 * value); });
+  };
+  EXPECT_EQ(said(unlike_of_even, plain),
+            "values are wrong in steps, and right in whole calls; of batches of an even number of rows alone");
+}
+
+TEST(DiagnosedSteps, CountPaddingOnTheRight) {
+  const Change last_keys = [](Asked& asked) {
+    if (!asked.is_step()) return;
+    const std::vector<std::int64_t> positions = asked.inputs.at("positions").integers();
+    asked.change("query_positions", [&](std::int64_t row, std::int64_t query, std::int64_t) {
+      return positions[static_cast<std::size_t>((row + 1) * asked.keys() - asked.queries() + query)];
+    });
+  };
+  EXPECT_EQ(said(last_keys, rope),
+            "queries of a step have the positions of the call's last keys, padding on the right among them");
+  const Change unlike_on_the_right = [](Asked& asked) {
+    if (!asked.is_step()) return;
+    for (std::int64_t row = 0; row < asked.rows(); ++row) {
+      if (asked.end(row) == asked.keys()) continue;
+      asked.change("v", [](double value) { return std::sin(3 * value); });
+      return;
+    }
+  };
+  EXPECT_EQ(said(unlike_on_the_right, plain),
+            "values are wrong in steps over rows with padding on the right, and right in all others");
+}
+
 TEST(DiagnosedSteps, TakeTheFirstRowsPadding) {
   const Change ends = [](Asked& asked) {
     if (!asked.inputs.contains("ends")) return;

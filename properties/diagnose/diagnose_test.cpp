@@ -395,7 +395,11 @@ TEST(Diagnose, NamesTheGeometryOfWindows) {
 }
 
 TEST(Diagnose, NamesScalesOfQueries) {
-  EXPECT_EQ(said("query-scale-left-out-with-rope"), "queries are not scaled by their positions");
+  // Whole calls that show a query's number in its call are too long to be asked.
+  EXPECT_EQ(said("query-scale-left-out-with-rope"),
+            "queries are not scaled by their positions, in steps and in calls of fewer than 16384 tokens");
+  EXPECT_EQ(said("query-scale-log-n-by-number"),
+            "queries are not scaled by their positions, in steps and in calls of fewer than 8192 tokens");
   EXPECT_EQ(said("query-scale-ceil"), "periods that have begun count in queries' scales");
   EXPECT_EQ(said("query-scale-smooth"), "parts of a period count in queries' scales");
   EXPECT_EQ(said("query-scale-log2"), "the logarithm in queries' scales is to base 2");

@@ -9,7 +9,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/case.hpp"
 #include "properties/engine/typed_cases.hpp"
-#include "properties/identify/attention/attention_conditions.hpp"
+#include "properties/identify/attention/place_of_calls.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant::identify {

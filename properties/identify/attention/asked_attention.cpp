@@ -194,9 +194,9 @@ std::vector<double> AskedCase::answer(const AttentionPlaceOfHead& place) const {
   return got;
 }
 
-std::vector<RightRow> AskedCase::right_rows() const {
+std::vector<RightRow> AskedCase::right_rows(const std::vector<AttentionPlaceOfHead>& places) const {
   std::vector<RightRow> rows;
-  each({}, places_, [&](const RightRow& right, const std::vector<double>&) {
+  each({}, places, [&](const RightRow& right, const std::vector<double>&) {
     rows.push_back(right);
     return true;
   });

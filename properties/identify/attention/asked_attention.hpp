@@ -44,8 +44,9 @@ class AskedCase {
 
   /// What was answered there, [head_dim].
   std::vector<double> answer(const AttentionPlaceOfHead& place) const;
-  /// What the claim has, of every place.
-  std::vector<RightRow> right_rows() const;
+  /// What the claim has, of every place, or of some.
+  std::vector<RightRow> right_rows() const { return right_rows(places_); }
+  std::vector<RightRow> right_rows(const std::vector<AttentionPlaceOfHead>& places) const;
 
   bool has_infinities() const;
   /// Whether values are of a narrower format, and as near to the right ones as its rounding leaves them.

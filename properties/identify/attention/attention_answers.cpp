@@ -95,24 +95,68 @@ PlaceOfCalls place_of_blank(Session& session, const Spec& claim, const AskedCase
              : place_of_calls(session, claim, AskedAs::blank);
 }
 
-// Where that explains a step far in its sequence.
-std::optional<Fault> scales_by_index(Session& session, const Spec& claim) {
-  const auto& scale = held<Attention>(claim)->query_scale;
-  if (!scale) return std::nullopt;
-  auto request = far_step(claim, *scale);
-  if (!request) return std::nullopt;
+// A claim whose queries are not scaled: short calls show as much of scales by index or by number, which are 1 there.
+OtherAttention unscaled() {
+  OtherAttention made{.words = ""};
+  made.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale.reset(); };
+  return made;
+}
+
+// By which number queries are scaled, of those that are tried: of a call whose last ones are beyond the first that is.
+enum class ScaledBy { unknown, nothing, index, number_of_keys };
+
+ScaledBy scaled_by(Session& session, const Spec& claim, std::optional<AttentionCase> far) {
+  if (!far) return ScaledBy::unknown;
+  const QueryScale& scale = *held<Attention>(claim)->query_scale;
+  const std::vector<OtherAttention> others{unscaled(), scaled_by_index(scale), scaled_by_keys(scale)};
   try {
-    const AskedCase asked(session, claim, std::move(*request), most_heads_of_long);
-    OtherAttention unscaled{.words = ""};
-    unscaled.change = [](Spec& spec, AttentionCase&) { held<Attention>(spec)->query_scale.reset(); };
-    const std::vector<OtherAttention> others{unscaled, scaled_by_index(*scale), scaled_by_keys(*scale)};
-    const OtherAttention* other = asked.wrong().empty() ? nullptr : explaining(asked, others, asked.places());
-    if (other == nullptr || other->words.empty()) return std::nullopt;
-    return Fault(other->words, DiagnosedStage::position);
+    const AskedCase asked(session, claim, std::move(*far), 1);
+    // Of a long call the last ones, and one in the middle, whose index is no such number.
+    constexpr std::ptrdiff_t most_places = 3;
+    const std::vector<AttentionPlaceOfHead>& all = asked.places();
+    std::vector<AttentionPlaceOfHead> places(all.end() - std::min(most_places, std::ssize(all)), all.end());
+    if (std::ssize(all) > most_places) places.push_back(all[all.size() / 2]);
+    const bool is_right = std::ranges::none_of(
+        asked.right_rows(places), [&](const RightRow& row) { return !row.is_met_by(asked.answer(row.place)); });
+    const OtherAttention* other = is_right ? nullptr : explaining(asked, others, places);
+    return other == nullptr ? ScaledBy::unknown : static_cast<ScaledBy>(1 + (other - others.data()));
   } catch (const SubjectFailure&) {
-    // It has no steps.
-    return std::nullopt;
+    // It has no steps, or none so long.
+    return ScaledBy::unknown;
   }
+}
+
+// Of answers that are wrong where queries are scaled: by what they are, which calls of that length show alone.
+void take_far_scales(Session& session, const Spec& claim, AskedAs call, AttentionAnswers& told) {
+  const QueryScale& scale = *held<Attention>(claim)->query_scale;
+  const bool is_unscaled = told.spec && !held<Attention>(*told.spec)->query_scale;
+  const bool is_single = call == AskedAs::scaled_short_step;
+  const bool is_of_steps = is_single || call == AskedAs::scaled_step;
+  const ScaledBy in_step = scaled_by(session, claim, far_step(claim, scale, is_single ? 1 : 3));
+  const auto tell = [&](std::string words) {
+    told.fault.emplace(std::move(words) + (is_of_steps ? told.condition : ""), DiagnosedStage::position);
+    told.spec.reset();
+  };
+  if (in_step == ScaledBy::index) return tell(scaled_by_index(scale).words);
+  if (in_step != ScaledBy::number_of_keys && !is_unscaled) return;
+  const ScaledBy in_call = is_of_steps ? ScaledBy::unknown : scaled_by(session, claim, far_call(claim, scale));
+  constexpr std::string_view taken = "taken for the position of each query in queries' scales";
+  if (in_step == ScaledBy::number_of_keys)
+    return tell(in_call == ScaledBy::number_of_keys ? fmt::format("the number of a call's keys is {}", taken)
+                                                    : scaled_by_keys(scale).words);
+  if (in_call == ScaledBy::nothing || is_of_steps) return;
+  const bool is_by_number = in_step == ScaledBy::nothing;
+  if (in_call == ScaledBy::number_of_keys)
+    return tell(fmt::format("the number of a call's {} is {}{}", is_by_number ? "queries" : "tokens", taken,
+                            is_by_number ? "" : ", in whole calls"));
+  if (in_call == ScaledBy::index)
+    return tell(fmt::format("a query's number in its call is taken for its position in queries' scales{}",
+                            is_by_number ? "" : ", in whole calls"));
+  // Numbers in calls that are too long to be asked are not told from none.
+  told.confidence = Confidence::medium;
+  if (!is_by_number) told.spec.reset();
+  told.fault->words += fmt::format(", in {}calls of fewer than {} tokens", is_by_number ? "steps and in " : "",
+                                   scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length);
 }
 
 // Of a claim with one field changed, which its fields say where it has no words.
@@ -150,15 +194,6 @@ void add_measured(Session& session, const AskedCase& asked, const Spec& claim, A
   // Of whole calls of usual scores rows that come back as zeros are told by themselves.
   if (call != AskedAs::usual && call != AskedAs::lengthy && call != AskedAs::rows)
     others.push_back({.words = "results come back as zeros", .result = [](double) { return 0.0; }});
-}
-
-// Where no step reaches the first index that would be scaled, scales by index show as none.
-void keep_to_asked_lengths(const Spec& claim, AttentionAnswers& told) {
-  const QueryScale& scale = *held<Attention>(claim)->query_scale;
-  if (far_step(claim, scale)) return;
-  told.spec.reset();
-  told.fault->words += fmt::format(", in calls of fewer than {} tokens",
-                                   scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length);
 }
 
 // Of other vectors too: a row or two may be wrong alone by chance, or seem to have another one's values.
@@ -213,15 +248,19 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
                               const AskedCase* usual) {
   const std::vector<AttentionPlaceOfHead> wrong = asked.wrong();
   if (wrong.empty()) return {};
-  AttentionAnswers told{
-      .are = AttentionAnswers::Are::wrong, .fault = {}, .spec = {}, .of_heads = {}, .of_tokens = {}, .of_calls = {}};
-  if (call == AskedAs::large && asked.has_infinities()) {
-    const std::string words = overflow_words(session, claim);
-    told.fault.emplace(words.empty() ? "values are NaN or infinite where scores are large, as where the greatest is "
-                                       "not subtracted before the exponential"
-                                     : words,
-                       DiagnosedStage::rounding);
-    return told;
+  AttentionAnswers told;
+  told.are = AttentionAnswers::Are::wrong;
+  if ((call == AskedAs::large || call == AskedAs::wide) && asked.has_infinities()) {
+    const auto overflow = overflow_of_scores(session, claim);
+    // Products that are beyond a format by themselves are told below.
+    const bool is_of_products = call == AskedAs::wide && !(overflow && overflow->of == Overflow::Of::exponential);
+    if (!is_of_products) {
+      told.fault.emplace(overflow ? overflow->words
+                                  : "values are NaN or infinite where scores are large, as where the greatest is not "
+                                    "subtracted before the exponential",
+                         DiagnosedStage::rounding);
+      return told;
+    }
   }
   for (const Dtype format : {Dtype::bfloat16, Dtype::float16}) {
     if (!asked.is_rounded_to(format)) continue;
@@ -260,6 +299,7 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
   if (in_part) other = &*in_part;
   if (other != nullptr) {
     const std::string condition = other->where + Conditions(session, claim, *other).of(call, asked.request(), usual);
+    told.condition = condition;
     told.fault.emplace(condition.empty() ? other->words : words_of_change(claim, asked.request(), *other) + condition,
                        other->stage);
     if (other->says == OtherAttention::Says::claim && condition.empty()) {
@@ -305,16 +345,10 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
       AttentionAnswers told = held_against(session, asked, claim, call, is_whole && usual ? &*usual : nullptr);
       if (call == AskedAs::usual) usual.emplace(asked);
       // Whole calls show no index apart from a query's number, whose scale may be none.
-      const bool is_scaled =
-          call == AskedAs::usual || call == AskedAs::lengthy || call == AskedAs::scaled || call == AskedAs::scaled_step;
-      if (is_scaled && told.are == AttentionAnswers::Are::wrong) {
-        if (auto by_index = scales_by_index(session, claim)) {
-          told.fault = std::move(by_index);
-          told.spec.reset();
-        } else if (told.spec && !held<Attention>(*told.spec)->query_scale && held<Attention>(claim)->query_scale) {
-          keep_to_asked_lengths(claim, told);
-        }
-      }
+      const bool is_scaled = call == AskedAs::usual || call == AskedAs::lengthy || call == AskedAs::scaled ||
+                             call == AskedAs::scaled_step || call == AskedAs::scaled_short_step;
+      if (is_scaled && told.are == AttentionAnswers::Are::wrong && held<Attention>(claim)->query_scale)
+        take_far_scales(session, claim, call, told);
       if (told.are == AttentionAnswers::Are::wrong) return told;
     } catch (const SubjectFailure& failure) {
       // Many have neither steps nor padding.

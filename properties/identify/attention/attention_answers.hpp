@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/spec/spec.hpp"
-#include "properties/identify/attention/attention_conditions.hpp"
+#include "properties/identify/attention/place_of_calls.hpp"
 #include "properties/identify/identification.hpp"
 #include "properties/model/attention_case.hpp"
 #include "subjects/subject.hpp"
@@ -16,7 +16,9 @@ namespace sextant::identify {
 struct AttentionAnswers {
   enum class Are { right, wrong } are = Are::right;
   std::optional<Fault> fault;  ///< what explains those that are wrong
+  std::string condition;       ///< the end of its sentence on where it is so; empty where it is so everywhere
   std::optional<Spec> spec;  ///< the claim that they meet, where one does: the fault, or its fields, say how it differs
+  Confidence confidence = Confidence::high;  ///< that it is this one
   /// Where none does, what they are of: "head 3 alone is wrong"; empty where the wrong ones are not parted from others.
   std::string of_heads;   ///< or of batch rows
   std::string of_tokens;  ///< "queries from token 64 of a call on are wrong, those before are right"

@@ -1,3 +1,4 @@
+// Over 400 lines: what is asked of each kind of call is drawn, padded and cut to a step in one place.
 #include "properties/identify/attention/attention_calls.hpp"
 
 #include <algorithm>
@@ -181,6 +182,28 @@ AttentionCase padded_rows_of(AttentionCase request) {
   return request;
 }
 
+constexpr std::int64_t most_far_queries = 3;
+
+std::int64_t first_scaled(const QueryScale& scale) {
+  return scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
+}
+
+// A sequence whose last tokens have indices beyond the first that is scaled.
+std::optional<AttentionCase> far_sequence(const Spec& claim, const QueryScale& scale) {
+  const std::int64_t unit = first_scaled(scale);
+  const std::int64_t tokens = unit + most_far_queries + 2;
+  const std::int64_t last = model_of(claim)->range().last;
+  const bool has_room = 3 * tokens < last;
+  // Or a whole period further on.
+  if (tokens > longest_cache || (!has_room && tokens + unit >= last)) return std::nullopt;
+  AttentionCase request = ordinary_case(claim, tokens, 1);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
+    request.positions[static_cast<std::size_t>(i)] = has_room ? 3 * i : i + unit;
+  // Few keys count then.
+  multiply(request.q, sharp_scores);
+  return request;
+}
+
 }  // namespace
 
 AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t batch, std::uint64_t drawing) {
@@ -214,24 +237,31 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
 }
 
 std::int64_t heads_of(AskedAs call) {
-  const bool is_long = call == AskedAs::lengthy || call == AskedAs::long_step || call == AskedAs::lengthy_step;
+  const bool is_long = call == AskedAs::lengthy || call == AskedAs::long_step || call == AskedAs::long_short_step ||
+                       call == AskedAs::lengthy_step || call == AskedAs::lengthy_short_step;
   return is_long ? most_heads_of_long : std::numeric_limits<std::int64_t>::max();
 }
 
-std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale) {
-  const std::int64_t unit = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
-  constexpr std::int64_t queries = 3;
-  const std::int64_t tokens = unit + queries + 2;
-  const std::int64_t last = model_of(claim)->range().last;
-  const bool has_room = 3 * tokens < last;
-  // Or a whole period further on.
-  if (tokens > longest_cache || (!has_room && tokens + unit >= last)) return std::nullopt;
-  AttentionCase request = ordinary_case(claim, tokens, 1);
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i)
-    request.positions[static_cast<std::size_t>(i)] = has_room ? 3 * i : i + unit;
-  // Few keys count then.
-  multiply(request.q, sharp_scores);
-  return last_of(request, queries);
+void fill_padding(AttentionCase& request) {
+  Numbers numbers(13);
+  for (Tensor* tensor : {&request.k, &request.v}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) {
+      const std::int64_t vector = i / tensor->shape[3];
+      if (!request.sequence(vector / request.tokens / tensor->shape[1]).contains(vector % request.tokens))
+        tensor->set(i, numbers.next());
+    }
+  }
+}
+
+std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale, std::int64_t queries) {
+  const auto request = far_sequence(claim, scale);
+  return request ? std::optional(last_of(*request, std::min(queries, most_far_queries))) : std::nullopt;
+}
+
+std::optional<AttentionCase> far_call(const Spec& claim, const QueryScale& scale) {
+  if (first_scaled(scale) + most_far_queries + 2 > longest_tokens(*held<Attention>(claim), work_of_once))
+    return std::nullopt;
+  return far_sequence(claim, scale);
 }
 
 namespace {
@@ -243,9 +273,10 @@ std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint
   const std::int64_t room = model->most_tokens_from(model->range().first);
   const bool is_long = call == AskedAs::lengthy;
   const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far || call == AskedAs::far_and_near ||
-                      call == AskedAs::far_step;
-  const bool is_scaled = call == AskedAs::scaled || call == AskedAs::scaled_step;
-  const bool is_lengthy = is_long || call == AskedAs::lengthy_step;
+                      call == AskedAs::far_step || call == AskedAs::far_short_step;
+  const bool is_scaled = call == AskedAs::scaled || call == AskedAs::scaled_step || call == AskedAs::scaled_short_step;
+  const bool is_lengthy = is_long || call == AskedAs::lengthy_step || call == AskedAs::lengthy_short_step;
+  const bool is_beyond_window = call == AskedAs::long_step || call == AskedAs::long_short_step;
   std::int64_t tokens = std::min(is_lengthy ? long_call : short_call, room);
   if (is_lengthy && tokens <= short_call) return std::nullopt;
   const auto* rope = carried<Rope>(encoding);
@@ -255,7 +286,7 @@ std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint
   if (is_scaled && !scale) return std::nullopt;
   if (call == AskedAs::great && claim.dtype == Dtype::float16) return std::nullopt;
   if (call == AskedAs::channels && (!is_16_bit(claim.dtype) || encoding.head_dim < 8)) return std::nullopt;
-  if (call == AskedAs::long_step) {
+  if (is_beyond_window) {
     constexpr std::int64_t beyond = 5;
     constexpr std::int64_t longest_window = 4096;
     if (!encoding.window || *encoding.window > longest_window) return std::nullopt;
@@ -271,9 +302,10 @@ std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint
       ((call == AskedAs::padded_short_step || call == AskedAs::padded_pair_step) && tokens >= short_call);
   if ((call == AskedAs::padded_rows || call == AskedAs::padded_rows_step) && tokens < short_call) return std::nullopt;
   if (call == AskedAs::fine && is_16_bit(claim.dtype)) return std::nullopt;
-  const bool is_wide = claim.dtype == Dtype::float16 && !is_16_bit(AttentionArithmetic(claim).operations);
+  // float16 holds no such products.
+  const bool is_wide = AttentionArithmetic(claim).operations != Dtype::float16;
   if (call == AskedAs::wide && !is_wide) return std::nullopt;
-  const bool is_one_row = is_lengthy || call == AskedAs::long_step;
+  const bool is_one_row = is_lengthy || is_beyond_window;
   AttentionCase request = ordinary_case(claim, tokens,
                                         is_one_row ? 1
                                         : is_far   ? 3
@@ -300,6 +332,15 @@ AttentionCase padded_of(const AttentionCase& whole) {
   return whole.batch == more_rows && whole.tokens == short_call ? padded_rows_of(whole) : padded_on_both_sides(whole);
 }
 
+// Its last queries alone, or all of a whole call; nothing where a row has too few tokens for it.
+std::optional<AttentionCase> with_queries(const AttentionCase& whole, std::int64_t queries) {
+  if (queries == 0) return whole;
+  for (std::int64_t row = 0; row < whole.batch; ++row) {
+    if (whole.sequence(row).count() < queries) return std::nullopt;
+  }
+  return last_of(whole, queries);
+}
+
 }  // namespace
 
 KindOfCall kind_of(AskedAs call) {
@@ -313,7 +354,11 @@ KindOfCall kind_of(AskedAs call) {
     case AskedAs::far_step: return {3, no};
     case AskedAs::padded_step:
     case AskedAs::padded_rows_step: return {3, yes};
-    case AskedAs::short_step: return {1, no};
+    case AskedAs::short_step:
+    case AskedAs::long_short_step:
+    case AskedAs::lengthy_short_step:
+    case AskedAs::far_short_step:
+    case AskedAs::scaled_short_step: return {1, no};
     case AskedAs::pair_step: return {2, no};
     case AskedAs::padded_short_step: return {1, yes};
     case AskedAs::padded_pair_step: return {2, yes};
@@ -331,11 +376,7 @@ std::optional<AttentionCase> case_of_kind(const Spec& claim, AskedAs call, const
   std::optional<AttentionCase> request = whole_of(claim, call, drawing);
   if (!request) return std::nullopt;
   if (kind.padding == HasPadding::yes) request = padded_of(*request);
-  if (kind.queries == 0) return request;
-  for (std::int64_t row = 0; row < request->batch; ++row) {
-    if (request->sequence(row).count() < kind.queries) return std::nullopt;
-  }
-  return last_of(*request, kind.queries);
+  return with_queries(*request, kind.queries);
 }
 
 std::optional<AttentionCase> padded_call_of(const Spec& claim, std::int64_t rows, std::uint64_t drawing) {
@@ -356,6 +397,12 @@ std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::
     if (seen == count) return padded;
   }
   return std::nullopt;
+}
+
+std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, const KindOfCall& kind) {
+  constexpr std::int64_t padding = 3;
+  const auto request = padded_by(claim, side, padding);
+  return request ? with_queries(*request, kind.queries) : std::nullopt;
 }
 
 }  // namespace sextant::identify

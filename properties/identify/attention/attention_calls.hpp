@@ -36,10 +36,12 @@ enum class AskedAs {
   padded,
   padded_rows,  // of several rows, the first of which is neither the longest nor the shortest
   step,
-  short_step,    // of one query
-  pair_step,     // of two
-  long_step,     // of more keys than a window has
-  lengthy_step,  // of many keys
+  short_step,          // of one query
+  pair_step,           // of two
+  long_step,           // of more keys than a window has
+  long_short_step,     // of one query over those
+  lengthy_step,        // of many keys
+  lengthy_short_step,  // of one query over those
   padded_step,
   padded_rows_step,
   padded_short_step,  // of one query, over rows with padding
@@ -48,8 +50,10 @@ enum class AskedAs {
   near_and_far,
   far_and_near,
   far_step,
+  far_short_step,  // of one query
   scaled,
-  scaled_step
+  scaled_step,
+  scaled_short_step  // of one
 };
 
 /// Each of them, in the order in which they are asked.
@@ -72,7 +76,9 @@ inline constexpr AskedAs all_calls[] = {AskedAs::usual,
                                         AskedAs::short_step,
                                         AskedAs::pair_step,
                                         AskedAs::long_step,
+                                        AskedAs::long_short_step,
                                         AskedAs::lengthy_step,
+                                        AskedAs::lengthy_short_step,
                                         AskedAs::padded_step,
                                         AskedAs::padded_rows_step,
                                         AskedAs::padded_short_step,
@@ -81,8 +87,10 @@ inline constexpr AskedAs all_calls[] = {AskedAs::usual,
                                         AskedAs::near_and_far,
                                         AskedAs::far_and_near,
                                         AskedAs::far_step,
+                                        AskedAs::far_short_step,
                                         AskedAs::scaled,
-                                        AskedAs::scaled_step};
+                                        AskedAs::scaled_step,
+                                        AskedAs::scaled_short_step};
 
 /// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places;
 /// other vectors for each drawing.
@@ -107,8 +115,17 @@ std::optional<AttentionCase> padded_call_of(const Spec& claim, std::int64_t rows
 /// Padding on one side of the first of two rows, of so many tokens.
 std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::int64_t count);
 
-/// A step so far in its sequence that indices are beyond the length from which queries are scaled, at three times their
-/// positions where the claim reaches so far.
-std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale);
+/// The same of 3 tokens, in a call of such a kind; nothing where a row has too few tokens for it.
+std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, const KindOfCall& kind);
+
+/// Puts other keys and values in the place of the zeros that padding is.
+void fill_padding(AttentionCase& request);
+
+/// A step of so many queries, at most 3, so far in its sequence that indices are beyond the length from which queries
+/// are scaled, at three times their positions where the claim reaches so far.
+std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale, std::int64_t queries);
+
+/// The whole call of as many tokens, where one so long may be asked.
+std::optional<AttentionCase> far_call(const Spec& claim, const QueryScale& scale);
 
 }  // namespace sextant::identify

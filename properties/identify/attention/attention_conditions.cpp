@@ -19,6 +19,10 @@ constexpr std::uint64_t other_drawing = 8;
 
 std::string_view tokens_text(std::int64_t tokens) { return tokens == 1 ? "token" : "tokens"; }
 
+std::string condition_of(const Batches& batches) {
+  return batches.words.empty() ? "" : fmt::format(", in {}", batches.words);
+}
+
 }  // namespace
 
 bool Conditions::is_usual(const AskedCase* usual) const {
@@ -63,6 +67,11 @@ Shows Conditions::shown_by_step(std::int64_t keys, std::int64_t queries, std::in
 }
 
 bool Conditions::is_refuted(AskedAs call) const {
+  if (kind_of(call).padding == HasPadding::yes) {
+    auto request = case_of(claim_, call);
+    if (request) fill_padding(*request);
+    if (shown(std::move(request)) == Shows::neither) return true;
+  }
   if (!names("row")) return false;
   constexpr std::int64_t several[] = {3, 4};
   switch (call) {
@@ -123,9 +132,14 @@ std::string Conditions::of(AskedAs call, const AttentionCase& request, const Ask
     case AskedAs::great: return with_kinds(is_usual(usual) ? "" : ", where values of keys are large");
     case AskedAs::padded: return with_kinds(of_padding(request));
     case AskedAs::padded_rows: return with_kinds(of_padded_rows());
+    case AskedAs::step:
+    case AskedAs::short_step:
+    case AskedAs::pair_step: return of_batches_of_steps(kind_of(call).queries) + kinds;
     case AskedAs::long_step:
       return names("step") || names("cache") ? "" : ", in steps over more keys than the window has";
-    case AskedAs::lengthy_step: return of_long_steps(kinds);
+    case AskedAs::long_short_step: return ", in steps of one query over more keys than the window has";
+    case AskedAs::lengthy_step:
+    case AskedAs::lengthy_short_step: return of_long_steps(kind_of(call).queries, kinds);
     default: return kinds;
   }
 }
@@ -156,7 +170,10 @@ std::string Conditions::of_kinds(AskedAs call) const {
     is_shown = is_shown || (shows == Shows::it && std::min(own.queries, asked_queries.back()) == kind.queries &&
                             own.padding == kind.padding);
   }
-  return is_shown ? ToldKinds(all).condition() : "";
+  if (!is_shown) return "";
+  ToldKinds told(all);
+  if (told.is_of_padding() && told.holds(own.queries, HasPadding::yes)) told.set_side(side_of_padding(own));
+  return told.condition();
 }
 
 bool Conditions::is_usable_in_steps(AskedAs call) const {
@@ -222,13 +239,21 @@ std::string Conditions::of_more_rows() const {
 }
 
 std::string Conditions::of_batches() const {
-  const Shows one = shown_by(short_call, 1);
-  const Shows three = shown_by(short_call, 3);
-  const Shows four = shown_by(short_call, 4);
-  if (three == Shows::claim && four == Shows::claim) return ", in batches of 2 rows";
-  if (three == Shows::claim && four == Shows::it) return ", in batches of an even number of rows";
-  if (three == Shows::it && four == Shows::claim) return ", in batches of up to 3 rows";
-  return one == Shows::claim ? ", in batches of several rows" : "";
+  return condition_of(batches_of(shown_by(short_call, 1), shown_by(short_call, 3), shown_by(short_call, 4)));
+}
+
+// What is said of one row or of several needs no more words.
+std::string Conditions::of_batches_of_steps(std::int64_t queries) const {
+  const auto shows = [&](std::int64_t rows) {
+    return shown(last_of(ordinary_case(claim_, short_call, rows, other_drawing), queries));
+  };
+  if (short_call > model_of(claim_)->most_tokens_from(model_of(claim_)->range().first)) return "";
+  return condition_of(batches_of(names("row") ? Shows::either : shows(1), shows(3), shows(4)));
+}
+
+std::string Conditions::side_of_padding(const KindOfCall& own) const {
+  if (names("on the left") || names("on the right")) return "";
+  return side_text(shown(padded_by(claim_, PaddedSide::left, own)), shown(padded_by(claim_, PaddedSide::right, own)));
 }
 
 // Up to which number of tokens, of a call of 1 or 2 that shows it, and whether steps of as many queries do.
@@ -272,8 +297,7 @@ std::string Conditions::of_padded_rows() const {
 }
 
 // Over how many keys, between a short step that is as claimed and a long one that is not.
-std::string Conditions::of_long_steps(const std::string& kinds) const {
-  constexpr std::int64_t queries = 3;
+std::string Conditions::of_long_steps(std::int64_t queries, const std::string& kinds) const {
   if (shown_by_step(short_call, queries, most_heads_of_long) != Shows::claim) return kinds;
   std::int64_t right = short_call;
   std::int64_t wrong = long_call;
@@ -282,121 +306,6 @@ std::string Conditions::of_long_steps(const std::string& kinds) const {
     (shown_by_step(middle, queries, most_heads_of_long) == Shows::it ? wrong : right) = middle;
   }
   return fmt::format(", in steps over more than {} keys{}", right, kinds == ", in steps alone" ? "" : kinds);
-}
-
-namespace {
-
-// Of whole calls of a token or two that are wrong, up to how many are.
-PlaceOfCalls place_of_few_tokens(Session& session, const Spec& claim, std::int64_t tokens) {
-  const auto model = model_of(claim);
-  const std::int64_t room = std::min(short_call, model->most_tokens_from(model->range().first));
-  const auto is_wrong = [&](std::int64_t count) {
-    return !AskedCase(session, claim, ordinary_case(claim, count, 2, other_drawing), most_heads_of_long)
-                .wrong()
-                .empty();
-  };
-  std::int64_t most = tokens;
-  while (most + 1 < room && is_wrong(most + 1)) ++most;
-  const std::string numbers =
-      most == tokens ? fmt::format("{} {}", tokens, tokens_text(tokens)) : fmt::format("{} to {} tokens", tokens, most);
-  return {fmt::format("values are wrong in calls of {}, and right in longer ones", numbers),
-          [most](const AttentionCase& one) { return !one.is_step() && one.tokens > most; }};
-}
-
-bool is_whole(const AttentionCase& call) { return !call.is_step(); }
-
-bool is_padded(const AttentionCase& call) { return !call.starts.empty() || !call.ends.empty(); }
-
-bool is_wrong_in(Session& session, const Spec& claim, AttentionCase request) {
-  return !AskedCase(session, claim, std::move(request), most_heads_of_long).wrong().empty();
-}
-
-// Which kinds of a call are wrong, in whatever way. Some of them are wrong and others right.
-PlaceOfCalls place_of_kinds(Session& session, const Spec& claim, AskedAs call) {
-  std::vector<ShownKind> all;
-  for (const KindOfCall& kind : kinds_of_calls()) {
-    auto request = case_of_kind(claim, call, kind, other_drawing);
-    if (!request) continue;
-    Shows shows = Shows::either;
-    try {
-      const AskedCase asked(session, claim, std::move(*request), heads_of(call));
-      shows = asked.wrong().empty() ? Shows::claim : Shows::it;
-    } catch (const SubjectFailure&) {
-      // It takes no such calls.
-    }
-    all.push_back({kind, shows});
-  }
-  const ToldKinds told(all);
-  if (!told.is_found() || told.are_all()) return {};
-  return {fmt::format("values are wrong {}", told.wrong_and_right()), [told](const AttentionCase& one) {
-            return !told.holds(one.is_step() ? one.queries() : 0, is_padded(one) ? HasPadding::yes : HasPadding::no);
-          }};
-}
-
-// Long steps are wrong, and short ones with the same scores are right. Short ones of a token that outweighs others, or
-// of few keys, may be wrong too.
-PlaceOfCalls place_of_long_steps(Session& session, const Spec& claim) {
-  const auto sharp = case_of(claim, AskedAs::sharp);
-  const auto pair = case_of(claim, AskedAs::pair);
-  for (const auto& whole : {sharp, pair}) {
-    if (whole && is_wrong_in(session, claim, last_of(*whole, 1))) return {std::string(wrong_in_some_steps), is_whole};
-  }
-  return {fmt::format("values are wrong in steps over {} keys, and right in those over {} and in whole calls",
-                      long_call, short_call),
-          [](const AttentionCase& one) { return is_whole(one) || one.tokens <= short_call; }};
-}
-
-}  // namespace
-
-PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
-  switch (call) {
-    case AskedAs::usual:
-    case AskedAs::lengthy:
-    case AskedAs::channels: return {};
-    case AskedAs::single: return place_of_few_tokens(session, claim, 1);
-    case AskedAs::pair: return place_of_few_tokens(session, claim, 2);
-    case AskedAs::fine:
-      return {"values are wrong where vectors have digits that 16 bits do not hold, and right where they have none"};
-    case AskedAs::great: return {"values are wrong where values of keys are large, and right where they are about 1"};
-    case AskedAs::wide:
-      return {"values are wrong where products of queries and keys are beyond float16's range before they are scaled"};
-    case AskedAs::blank: return {"values are wrong where a query is zeros, and right elsewhere"};
-    case AskedAs::low: return {"values are wrong where all scores are far below 0, and right where they are about 0"};
-    case AskedAs::sharp:
-    case AskedAs::large: return place_of_spreads(session, claim);
-    case AskedAs::rows:
-      return {fmt::format("values are wrong in batches of {} rows, and right in those of {}", more_rows, usual_rows),
-              [](const AttentionCase& one) { return one.batch == usual_rows; }};
-    case AskedAs::padded:
-    case AskedAs::padded_rows:
-    case AskedAs::step:
-    case AskedAs::short_step:
-    case AskedAs::pair_step:
-    case AskedAs::padded_step:
-    case AskedAs::padded_rows_step:
-    case AskedAs::padded_short_step:
-    case AskedAs::padded_pair_step: return place_of_kinds(session, claim, call);
-    case AskedAs::long_step:
-      return {
-          "values are wrong in steps over more keys than the window has, and right in shorter ones and in whole "
-          "calls",
-          [window = held<Attention>(claim)->window.value_or(0)](const AttentionCase& one) {
-            return is_whole(one) || one.tokens <= window;
-          }};
-    case AskedAs::scaled_step:
-      return {"values are wrong in steps at positions at which queries are scaled, and right in whole calls there",
-              is_whole};
-    case AskedAs::lengthy_step: return place_of_long_steps(session, claim);
-    case AskedAs::far:
-    case AskedAs::near_and_far:
-    case AskedAs::far_and_near: return {"values are wrong in calls about the length from which frequencies change"};
-    case AskedAs::far_step:
-      return {
-          "values are wrong in steps about the length from which frequencies change, and right in whole calls there",
-          is_whole};
-    case AskedAs::scaled: return {"values are wrong in calls that reach positions at which queries are scaled"};
-  }
-  return {};
 }
 
 }  // namespace sextant::identify

@@ -24,7 +24,8 @@ class Conditions {
   Conditions(Session& session, const Spec& claim, const OtherAttention& other)
       : session_(session), claim_(claim), other_(other) {}
 
-  /// Whether what it says of batch rows is not so of more rows, whose positions, ends and vectors all differ.
+  /// Whether what it says of padding is not so where that holds other keys and values, or what it says of batch rows is
+  /// not so of more rows, whose positions, ends and vectors all differ.
   bool is_refuted(AskedAs call) const;
 
   /// Whether it is so of other vectors too, and, of some batch rows, of other numbers of them.
@@ -53,28 +54,17 @@ class Conditions {
   std::string of_more_tokens() const;
   std::string of_more_rows() const;
   std::string of_batches() const;
+  std::string of_batches_of_steps(std::int64_t queries) const;
+  std::string side_of_padding(const KindOfCall& own) const;
   std::string of_few_tokens(std::int64_t tokens) const;
   std::string of_padding(const AttentionCase& request) const;
   std::string of_padded_rows() const;
   std::string of_kinds(AskedAs call) const;
-  std::string of_long_steps(const std::string& kinds) const;
+  std::string of_long_steps(std::int64_t queries, const std::string& kinds) const;
 
   Session& session_;
   const Spec& claim_;
   const OtherAttention& other_;
 };
-
-/// In which calls answers are wrong.
-struct PlaceOfCalls {
-  std::string words = {};  ///< empty where nothing is told
-  /// Whether they say of such a call that it is right; empty where that is of more than the call's extents.
-  std::function<bool(const AttentionCase& call)> says_right = {};
-};
-
-/// What is said of steps of which some are wrong, by no number of keys or queries.
-inline constexpr std::string_view wrong_in_some_steps = "values are wrong in some steps, and right in whole calls";
-
-/// What is said of calls that are the first whose answers are wrong, where nothing explains them.
-PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call);
 
 }  // namespace sextant::identify

@@ -14,12 +14,15 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/attention/asked_attention.hpp"
 #include "properties/identify/attention/attention_answers.hpp"
+#include "properties/identify/attention/attention_calls.hpp"
 #include "properties/identify/attention/attention_grids.hpp"
 #include "properties/identify/attention/attention_masks.hpp"
 #include "properties/identify/attention/attention_positions.hpp"
 #include "properties/identify/attention/attention_probe.hpp"
 #include "properties/identify/attention/finite_masks.hpp"
+#include "properties/identify/attention/kinds_of_calls.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
 #include "properties/identify/attention/overflowing_scores.hpp"
 #include "properties/identify/fitted_answers.hpp"
@@ -159,18 +162,18 @@ class AttentionIdentifier {
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (!answers_.fault->words.empty()) found_.convention.push_back(*answers_.fault);
-    found_.confidence = Confidence::high;
+    found_.confidence = answers_.confidence;
     return true;
   }
 
   // Of answers that are right otherwise but for scores from some size on.
   bool take_overflow() {
     if (answers_.are == AttentionAnswers::Are::wrong) return false;
-    std::string words = overflow_words(session_, claim_);
-    if (words.empty()) return false;
+    auto overflow = overflow_of_scores(session_, claim_);
+    if (!overflow) return false;
     found_.spec = claim_;
     found_.confidence = Confidence::low;
-    found_.faults.emplace_back(std::move(words), DiagnosedStage::rounding);
+    found_.faults.emplace_back(std::move(overflow->words), DiagnosedStage::rounding);
     return true;
   }
 
@@ -216,16 +219,55 @@ class AttentionIdentifier {
     const std::vector<double> weights = probe_.weights_of_zeros(positions, rows);
     // Without softmax weights of zeros are 0.
     if (std::ranges::all_of(weights, [](double one) { return one == 0; })) return false;
+    const auto sees = [&](std::int64_t row, std::int64_t head, std::int64_t query, std::int64_t key) {
+      const std::int64_t at = ((row * claimed_.num_heads + head) * tokens + query) * tokens + key;
+      const double one = weights[static_cast<std::size_t>(at)];
+      return one != 0 && !std::isnan(one);
+    };
     std::vector<std::string> of_rows;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
-        const std::int64_t at = ((row * claimed_.num_heads + head) * tokens + query) * tokens + key;
-        const double one = weights[static_cast<std::size_t>(at)];
-        return one != 0 && !std::isnan(one);
-      };
-      of_rows.push_back(mask_words({claimed_.num_heads, tokens, sees}, claimed_));
+    for (std::int64_t row = 0; row < rows; ++row)
+      of_rows.push_back(mask_words({claimed_.num_heads, tokens, std::bind_front(sees, row)}, claimed_));
+    return take_mask_words(with_sums(words_of_rows(of_rows), tokens), {rows, tokens, sees});
+  }
+
+  // Which keys are seen in a whole call of so many batch rows and tokens.
+  struct MaskOfCall {
+    std::int64_t rows;
+    std::int64_t tokens;
+    std::function<bool(std::int64_t row, std::int64_t head, std::int64_t query, std::int64_t key)> sees;
+  };
+
+  bool has_claimed_keys(const MaskOfCall& mask, std::int64_t query) const {
+    const KeyRange own = keys_seen(claimed_, query, {0, mask.tokens});
+    for (std::int64_t row = 0; row < mask.rows; ++row) {
+      for (std::int64_t head = 0; head < claimed_.num_heads; ++head) {
+        for (std::int64_t key = 0; key < mask.tokens; ++key) {
+          if (mask.sees(row, head, query, key) != own.contains(key)) return false;
+        }
+      }
     }
-    return take_mask_words(with_sums(words_of_rows(of_rows), tokens));
+    return true;
+  }
+
+  // Whether steps, whose queries are a call's last ones, have its mask too: ", in whole calls alone". Those whose
+  // queries see what is claimed show nothing.
+  std::string condition_of(const MaskOfCall& mask) {
+    std::vector<ShownKind> shown{{{0, HasPadding::no}, Shows::it}};
+    for (const std::int64_t queries : asked_queries) {
+      if (queries == 0 || queries > mask.tokens) continue;
+      bool are_claimed = true;
+      for (std::int64_t query = mask.tokens - queries; query < mask.tokens; ++query)
+        are_claimed = are_claimed && has_claimed_keys(mask, query);
+      if (are_claimed) continue;
+      try {
+        const AskedCase asked(session_, claim_, last_of(ordinary_case(claim_, mask.tokens, mask.rows), queries),
+                              claimed_.num_heads);
+        shown.push_back({{queries, HasPadding::no}, asked.wrong().empty() ? Shows::claim : Shows::it});
+      } catch (const SubjectFailure&) {
+        // It has no steps.
+      }
+    }
+    return ToldKinds(shown).condition();
   }
 
   // The words of a mask, of so many tokens, and whether keys that are not seen count nevertheless.
@@ -254,8 +296,9 @@ class AttentionIdentifier {
     return fmt::format("{}, in batch {} {} alone", *odd, same.size() == 1 ? "row" : "rows", fmt::join(same, ", "));
   }
 
-  bool take_mask_words(std::string words) {
+  bool take_mask_words(std::string words, const MaskOfCall& mask) {
     if (words.empty()) return false;
+    words += condition_of(mask);
     found_.table.push_back(words);
     found_.faults.emplace_back(std::move(words));
     return true;
@@ -275,7 +318,10 @@ class AttentionIdentifier {
     const auto sees = [&](std::int64_t head, std::int64_t query, std::int64_t key) {
       return seen[static_cast<std::size_t>((head * tokens + query) * tokens + key)];
     };
-    return take_mask_words(with_sums(mask_words({claimed_.num_heads, tokens, sees}, claimed_), tokens));
+    return take_mask_words(with_sums(mask_words({claimed_.num_heads, tokens, sees}, claimed_), tokens),
+                           {1, tokens, [&](std::int64_t, std::int64_t head, std::int64_t query, std::int64_t key) {
+                              return sees(head, query, key);
+                            }});
   }
 
   void take_mask() {
@@ -293,7 +339,11 @@ class AttentionIdentifier {
     if (attention_.window && attention_.window != claimed_.window && *attention_.window > 1 &&
         probe_.sees(*attention_.window, *attention_.window, *attention_.window + 1) &&
         !probe_.sees(*attention_.window, *attention_.window - 1, *attention_.window + 1)) {
-      found_.faults.emplace_back(block_words(*attention_.window));
+      const std::int64_t block = *attention_.window;
+      const auto sees = [&](std::int64_t, std::int64_t, std::int64_t query, std::int64_t key) {
+        return key / block == query / block && (key <= query || !attention_.causal);
+      };
+      found_.faults.emplace_back(block_words(block) + condition_of({1, block + block / 2 + 1, sees}));
       attention_.window = claimed_.window;
     }
     found_.seen.emplace_back(attention_.causal ? "a token sees no later one" : "a token sees later ones");

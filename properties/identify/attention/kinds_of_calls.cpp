@@ -104,20 +104,17 @@ std::string ToldKinds::steps(Set queries) {
   return fmt::format("{} queries", fmt::join(numbers, ", "));
 }
 
-std::string ToldKinds::calls(Set queries, Padding padding) {
-  const std::string_view of_calls = padding == Padding::with      ? " with padding"
-                                    : padding == Padding::without ? " without padding"
-                                                                  : "";
-  if (queries == all) return fmt::format("calls{}", of_calls);
-  const std::string_view of_rows = padding == Padding::with      ? " over rows with padding"
-                                   : padding == Padding::without ? " over rows without padding"
-                                                                 : "";
+std::string ToldKinds::calls(Set queries, Padding padding) const {
+  const std::string of_padding = padding == Padding::with      ? " with padding" + side_
+                                 : padding == Padding::without ? " without padding"
+                                                               : "";
+  if (queries == all) return fmt::format("calls{}", of_padding);
   std::string words;
-  if ((queries & whole_calls) != 0) words = fmt::format("whole calls{}", of_calls);
+  if ((queries & whole_calls) != 0) words = fmt::format("whole calls{}", of_padding);
   if ((queries & every_step) == 0) return words;
   const std::string numbers = steps(queries);
   return fmt::format("{}{}steps{}{}{}", words, words.empty() ? "" : " and ", numbers.empty() ? "" : " of ", numbers,
-                     of_rows);
+                     of_padding.empty() ? "" : " over rows" + of_padding);
 }
 
 std::string ToldKinds::condition() const {
@@ -132,7 +129,10 @@ std::string ToldKinds::condition() const {
 std::string ToldKinds::wrong_and_right() const {
   const std::string wrong = calls(queries_, padding_);
   if (queries_ == all)
-    return fmt::format("in {}, and right in those {}", wrong, padding_ == Padding::with ? "without" : "with it");
+    return fmt::format("in {}, and right in {}", wrong,
+                       padding_ == Padding::without ? "those with it"
+                       : side_.empty()              ? "those without"
+                                                    : "all others");
   if (padding_ != Padding::any) return fmt::format("in {}, and right in all others", wrong);
   const Set others = all & ~queries_;
   std::vector<std::string> right;
@@ -142,6 +142,22 @@ std::string ToldKinds::wrong_and_right() const {
                               : fmt::format("steps{}", others == every_step ? "" : " of " + steps(others)));
   if ((others & whole_calls) != 0) right.emplace_back("whole calls");
   return fmt::format("in {}, and right in {}", wrong, fmt::join(right, " and in "));
+}
+
+Batches batches_of(Shows one, Shows three, Shows four) {
+  if (three == Shows::claim && four == Shows::claim)
+    return {"batches of 2 rows", [](std::int64_t rows) { return rows == 2; }};
+  if (three == Shows::claim && four == Shows::it)
+    return {"batches of an even number of rows", [](std::int64_t rows) { return rows % 2 == 0; }};
+  if (three == Shows::it && four == Shows::claim)
+    return {"batches of up to 3 rows", [](std::int64_t rows) { return rows <= 3; }};
+  if (one == Shows::claim) return {"batches of several rows", [](std::int64_t rows) { return rows > 1; }};
+  return {"", [](std::int64_t) { return true; }};
+}
+
+std::string side_text(Shows left, Shows right) {
+  if (left == Shows::it && right == Shows::claim) return " on the left";
+  return left == Shows::claim && right == Shows::it ? " on the right" : "";
 }
 
 }  // namespace sextant::identify

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sextant::identify {
@@ -38,6 +40,10 @@ class ToldKinds {
   /// @param shown  without one that shows the difference, or where nothing simple tells them apart, nothing is told
   explicit ToldKinds(const std::vector<ShownKind>& shown);
 
+  bool is_of_padding() const { return is_found_ && padding_ == Padding::with; }
+  /// Says of which side padding is, " on the right", where it is told of calls with padding.
+  void set_side(std::string side) { side_ = std::move(side); }
+
   bool are_all() const { return is_found_ && queries_ == all && padding_ == Padding::any; }
   bool is_found() const { return is_found_; }
   /// ", in steps of one query alone", ", in steps, and not over rows with padding"; empty where it is so of all, where
@@ -54,13 +60,26 @@ class ToldKinds {
   static constexpr Set all = (1U << asked_queries.size()) - 1;
 
   static std::string steps(Set queries);
-  static std::string calls(Set queries, Padding padding);
+  std::string calls(Set queries, Padding padding) const;
 
   Set queries_ = all;
   Padding padding_ = Padding::any;
   bool is_found_ = false;
   bool is_claimed_elsewhere_ = false;  // all others are as claimed
   bool is_any_claimed_ = false;
+  std::string side_;
 };
+
+/// Batches of so many rows.
+struct Batches {
+  std::string_view words;  ///< "batches of an even number of rows"; empty where they are of any number
+  bool (*hold)(std::int64_t rows);
+};
+
+/// Of which a difference is that shows in those of 2 rows, by what is seen of those of 1, 3 and 4.
+Batches batches_of(Shows one, Shows three, Shows four);
+
+/// " on the right": of calls with padding that show a difference, by what is seen of those with padding on one side.
+std::string side_text(Shows left, Shows right);
 
 }  // namespace sextant::identify

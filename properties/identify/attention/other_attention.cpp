@@ -171,6 +171,7 @@ class OtherAttentions {
                       return VectorAt{at.row, at.head % heads, at.token};
                     });
                   });
+    add_shifted_groups(group, heads);
     std::vector<std::int64_t> steps{1};
     if (heads > 2) steps.push_back(heads - 1);
     for (const std::int64_t step : steps) {
@@ -190,6 +191,35 @@ class OtherAttentions {
           return VectorAt{at.row, own.num_kv_heads - 1 - kv_head(own, at.head), at.token};
         });
       });
+  }
+
+  // Heads that are dealt to groups from another one on.
+  void add_shifted_groups(std::int64_t group, std::int64_t heads) {
+    if (group < 2) return;
+    std::vector<std::int64_t> shifts{1, -1, group - 1, group / 2};
+    for (auto shift = shifts.begin(); shift != shifts.end(); ++shift) {
+      if (std::find(shifts.begin(), shift, *shift) != shift) continue;
+      const std::int64_t by = *shift;
+      add_sources(
+          "query head h",
+          fmt::format("of key head floor((h {} {}) / {}), {}, where the claim has floor(h / {})", by < 0 ? '-' : '+',
+                      std::abs(by), group, by < 0 ? "or 0 where that is below" : fmt::format("at most {}", heads - 1),
+                      group),
+          [=](const Tensor& x, std::int64_t count) {
+            return taken_from(x, count, [&](const VectorAt& at) {
+              return VectorAt{at.row, std::min(std::max<std::int64_t>(at.head + by, 0) / group, heads - 1), at.token};
+            });
+          });
+      if (by < 1) continue;
+      add_sources("query head h",
+                  fmt::format("of key head floor((h + {}) / {}) mod {}, where the claim has floor(h / {})", by, group,
+                              heads, group),
+                  [=](const Tensor& x, std::int64_t count) {
+                    return taken_from(x, count, [&](const VectorAt& at) {
+                      return VectorAt{at.row, (at.head + by) / group % heads, at.token};
+                    });
+                  });
+    }
   }
 
   void add_scales() {
@@ -271,6 +301,7 @@ class OtherAttentions {
                        .weights = ScoresToWeights::of_scores,
                        .has_sink = [](double sink, double greatest) { return sink >= greatest; }});
       list_.push_back(with_plain_sinks());
+      add_valued_sinks();
       add("sinks have the other sign", [](Spec&, AttentionCase& request) {
         for (std::int64_t i = 0; i < request.sinks->elements(); ++i) request.sinks->set(i, -request.sinks->at(i));
       });
@@ -290,6 +321,22 @@ class OtherAttentions {
       list_.push_back(std::move(other));
       add_other_query_scales(claimed_, list_);
     }
+  }
+
+  // A column that is not taken away before values are multiplied.
+  void add_valued_sinks() {
+    const auto valued = [this](std::string_view whose, std::function<std::int64_t(const ScoresOfQuery& of)> key) {
+      list_.push_back(
+          {.words = fmt::format("a sink's weight multiplies the value of {}, where the claim has none", whose),
+           .weights = ScoresToWeights::of_scores,
+           .key_of_sink = std::move(key)});
+    };
+    valued("key 0", [](const ScoresOfQuery&) { return std::int64_t{0}; });
+    valued("the last key of the call", [](const ScoresOfQuery& of) { return of.request.tokens - 1; });
+    valued("the query's own key",
+           [](const ScoresOfQuery& of) { return of.request.token_of(of.place.batch, of.place.token); });
+    valued("the first key that the query sees", [](const ScoresOfQuery& of) { return of.keys.first; });
+    valued("the last key that the query sees", [](const ScoresOfQuery& of) { return of.keys.end - 1; });
   }
 
   // The number in its exponential's place.

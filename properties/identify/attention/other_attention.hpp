@@ -61,6 +61,8 @@ struct OtherAttention {
   std::function<double(double sum)> undivided = {};
   /// Of ScoresToWeights::of_scores too: whether a sink counts in the sum; empty where all do.
   std::function<bool(double sink, double greatest)> has_sink = {};
+  /// Of ScoresToWeights::of_scores too: the key whose value a sink's weight multiplies; empty where it multiplies none.
+  std::function<std::int64_t(const ScoresOfQuery& of)> key_of_sink = {};
   /// What becomes of a result; two are then no further apart than they were.
   std::function<double(double value)> result = {};
   /// The place by which a vector is turned; empty where it is its own.

@@ -7,7 +7,9 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "lib/numeric/index.hpp"
 #include "lib/spec/of.hpp"
 
 namespace sextant::identify {
@@ -36,6 +38,7 @@ class OtherPadding {
     add_ends("rows of a batch begin one key too late, where they are padded on the left", [](AttentionCase& request) {
       for (std::int64_t& start : request.starts) start += start > 0 ? 1 : 0;
     });
+    add_counted_padding();
     if (request_.batch < 2) return;
     add_ends("every batch row has the padding of the first", [](AttentionCase& request) {
       std::ranges::fill(request.starts, request.starts.front());
@@ -59,6 +62,47 @@ class OtherPadding {
 
   void add_ends(std::string words, std::function<void(AttentionCase& request)> change) {
     list_.push_back(with_ends(std::move(words), std::move(change)));
+  }
+
+  // Keys that are hidden by a score of 0, not of minus infinity, and whose values are taken for 0.
+  void add_counted_padding() {
+    struct Side {
+      std::string_view words;
+      bool left;
+      bool right;
+    };
+    // A causal mask hides padding on the right.
+    const Side both{"padding", true, true};
+    const Side left{"padding on the left", true, false};
+    const Side right{"padding on the right", false, true};
+    for (const Side& side : claimed_.causal ? std::vector{left} : std::vector{both, left, right}) {
+      const bool has_side = (side.left && !request_.starts.empty()) || (side.right && !request_.ends.empty());
+      // A step has its queries before padding on the right.
+      if (!has_side || (side.right && request_.is_step())) continue;
+      OtherAttention counted{
+          .words = fmt::format(
+              "keys of {} count in softmax's sum as scores of 0, though neither they nor their values are read",
+              side.words),
+          .weights = ScoresToWeights::of_scores};
+      const auto given = std::make_shared<std::vector<KeyRange>>();
+      counted.change = [given, side](Spec&, AttentionCase& request) {
+        given->clear();
+        for (std::int64_t row = 0; row < request.batch; ++row) given->push_back(request.sequence(row));
+        for (std::int64_t i = 0; i < request.v.elements(); ++i) {
+          const std::int64_t vector = i / request.v.shape[3];
+          const KeyRange& own = (*given)[index(vector / request.tokens / request.v.shape[1])];
+          if (!own.contains(vector % request.tokens)) request.v.set(i, 0);
+        }
+        if (side.left) request.starts = {};
+        if (side.right) request.ends = {};
+      };
+      counted.scores = [given](const ScoresOfQuery& of) {
+        for (std::int64_t key = of.keys.first; key < of.keys.end; ++key) {
+          if (!(*given)[index(of.place.batch)].contains(key)) of.scores[index(key - of.keys.first)] = 0;
+        }
+      };
+      list_.push_back(std::move(counted));
+    }
   }
 
   // All rows end, or begin, where one of them does.

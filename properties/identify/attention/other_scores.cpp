@@ -59,6 +59,15 @@ void add_tiles(std::vector<OtherAttention>& list) {
   }
 }
 
+// A sum of products that was multiplied by a scale and divided by it again: without what that is off by, which would
+// decide ties.
+double product_before(double scaled, double scale) {
+  int exponent = 0;
+  const double mantissa = std::frexp(scaled / scale, &exponent);
+  constexpr int kept = 46;
+  return std::ldexp(std::round(std::ldexp(mantissa, kept)), exponent - kept);
+}
+
 // So far below the greatest that it has no weight.
 double without_weight(const ScoresOfQuery& of) { return std::ranges::max(of.scores) - 1000; }
 
@@ -169,7 +178,7 @@ void add_rounded_steps(const Spec& claim, std::vector<OtherAttention>& list) {
     if (!claimed.query_scale) {
       add("scores are", [&](OtherAttention& other) { of_product(other, rounded); });
       add("products of queries and keys, not yet scaled, are", [&](OtherAttention& other) {
-        of_product(other, [=](double product) { return rounded(product / scale) * scale; });
+        of_product(other, [=](double product) { return rounded(product_before(product, scale)) * scale; });
       });
     }
     add(
@@ -233,11 +242,10 @@ void add_other_scores(const Attention& claimed, const AttentionCase& request, st
           [cap](double product, double bias) { return cap * std::tanh((product + bias) / cap); });
     return;
   }
-  if (request.q.dtype == Dtype::float16)
-    add("products of queries and keys are limited to 65504 before they are scaled",
-        [scale = score_scale(claimed)](double product, double bias) {
-          return scale * std::clamp(product / scale, -65504.0, 65504.0) + bias;
-        });
+  add("products of queries and keys are limited to 65504 before they are scaled",
+      [scale = score_scale(claimed)](double product, double bias) {
+        return scale * std::clamp(product / scale, -65504.0, 65504.0) + bias;
+      });
   add_tiles(list);
   if (!claimed.sinks) add_dropped_weights(request, list);
   for (const double limit : {8.0, 10.0, 16.0, 20.0, 30.0, 32.0, 50.0, 60.0, 64.0, 80.0, 88.0, 100.0, 128.0}) {

@@ -79,6 +79,7 @@ class OtherSteps {
       add("keys that the cache keeps turned are turned again",
           [](Spec& spec, AttentionCase&) { held<Attention>(spec)->cached_keys = CachedKeys::plain; });
     add_own_tokens();
+    add_rows_of_cache();
   }
 
   // A step's queries are the last of the sequence.
@@ -103,6 +104,11 @@ class OtherSteps {
              return query_position(request, line, request.queries() - 1);
            });
     }
+    if (!request_.ends.empty())
+      move("queries of a step have the positions of the call's last keys, padding on the right among them",
+           [](const AttentionCase& request, std::int64_t line, std::int64_t query) {
+             return request.positions[index(line * request.tokens + request.tokens - request.queries() + query)];
+           });
     add_distances_of_steps();
     add_own_keys(claim);
     move("queries of a step are counted on from the first key's position", counted_on_from_first_key);
@@ -121,6 +127,12 @@ class OtherSteps {
 
  private:
   using Change = std::function<void(Spec&, AttentionCase&)>;
+
+  struct Which {
+    std::string_view name;
+    bool keys;
+    bool values;
+  };
 
   // Steps that see a part of the cache.
   void add_short_masks() {
@@ -148,11 +160,6 @@ class OtherSteps {
 
   // What becomes of the keys and values of a step's own tokens, or of those before.
   void add_own_tokens() {
-    struct Which {
-      std::string_view name;
-      bool keys;
-      bool values;
-    };
     for (const Which& which : {Which{"value", false, true}, {"key", true, false}, {"key and value", true, true}}) {
       const auto taken = [&](std::string words, auto from) {
         add(std::move(words), [which, from](Spec&, AttentionCase& request) {
@@ -198,6 +205,42 @@ class OtherSteps {
             },
             DiagnosedStage::rounding);
     }
+  }
+
+  // Rows whose cache is another one's, their own tokens being their own.
+  void add_rows_of_cache() {
+    if (request_.batch < 2) return;
+    struct Order {
+      std::string_view words;
+      std::int64_t (*source)(std::int64_t row, std::int64_t rows);
+    };
+    constexpr Order orders[] = {{"of its neighbour: of every two rows each has the other's",
+                                 [](std::int64_t row, std::int64_t rows) { return std::min(row ^ 1, rows - 1); }},
+                                {"of the first", [](std::int64_t, std::int64_t) { return std::int64_t{0}; }},
+                                {"of the row before it, the first those of the last",
+                                 [](std::int64_t row, std::int64_t rows) { return (row + rows - 1) % rows; }},
+                                {"of the row after it, the last those of the first",
+                                 [](std::int64_t row, std::int64_t rows) { return (row + 1) % rows; }}};
+    for (const Order& order : orders) {
+      for (const Which& which : {Which{"keys and values", true, true}, {"values", false, true}, {"keys", true, false}})
+        add(fmt::format("in a step each batch row reads the cached {} {}", which.name, order.words),
+            [which, source = order.source](Spec&, AttentionCase& request) {
+              if (which.keys) request.k = cache_taken(request, request.k, source);
+              if (which.values) request.v = cache_taken(request, request.v, source);
+            });
+    }
+  }
+
+  static Tensor cache_taken(const AttentionCase& request, const Tensor& x,
+                            std::int64_t (*source)(std::int64_t row, std::int64_t rows)) {
+    Tensor made = x;
+    const std::int64_t of_row = x.shape[1] * x.shape[2] * x.shape[3];
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const std::int64_t row = i / of_row;
+      if (i / x.shape[3] % x.shape[2] >= request.token_of(row, 0)) continue;
+      made.set(i, x.at(source(row, request.batch) * of_row + i % of_row));
+    }
+    return made;
   }
 
   static constexpr std::int64_t no_token = -1;

@@ -11,6 +11,7 @@
 #include "lib/numeric/index.hpp"
 #include "lib/spec/channels.hpp"
 #include "lib/spec/of.hpp"
+#include "properties/identify/round_numbers.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/attention_quick.hpp"
 #include "properties/model/family.hpp"
@@ -165,6 +166,34 @@ class OtherTurnings {
     list_.push_back(std::move(left_out));
   }
 
+  // Queries and keys that are turned by frequencies apart: one side's are those of another base, or of no rule.
+  void add_frequencies_of_sides(const Rope& rope) {
+    const auto apart = [&](std::string_view what, const Rope& other) {
+      // Some rules turn fewer pairs.
+      if (pairs(other) != pairs(rope) || pairs(rope) == 0) return;
+      const auto turn_by = [](Spec& spec, const Rope& by) { held<Attention>(spec)->position = by; };
+      list_.push_back({.words = fmt::format("keys alone are turned {}, and queries as claimed", what),
+                       .stage = DiagnosedStage::frequency,
+                       .of_keys = [=](Spec& spec) { turn_by(spec, other); }});
+      list_.push_back({.words = fmt::format("queries alone are turned {}, and keys as claimed", what),
+                       .stage = DiagnosedStage::frequency,
+                       .change = [=](Spec& spec, AttentionCase&) { turn_by(spec, other); },
+                       .of_keys = [=](Spec& spec) { turn_by(spec, rope); }});
+    };
+    if (!std::holds_alternative<DefaultScaling>(rope.rope_scaling)) {
+      Rope other = rope;
+      other.rope_scaling = DefaultScaling{};
+      apart("without the claim's rope_scaling", other);
+      return;
+    }
+    for (const double base : bases_in_use) {
+      if (base == rope.rope_theta) continue;
+      Rope other = rope;
+      other.rope_theta = base;
+      apart(fmt::format("by base {:.15g}", base), other);
+    }
+  }
+
   // Of rules that look at a length: which one is taken.
   void add_lengths(const Rope& rope) {
     const bool of_row = length_scope(rope.rope_scaling) == LengthScope::row;
@@ -244,6 +273,9 @@ void add_other_turnings(const Spec& claim, const AttentionCase& request, std::ve
   if (!is_16_bit(claim.dtype)) others.add_values(claim);
   const auto* rope = carried<Rope>(attention);
   if (rope != nullptr) others.add_factor(*rope);
+  // Cached keys have the frequencies that the cache's have.
+  if (rope != nullptr && !(request.is_step() && attention.cached_keys == CachedKeys::rotated))
+    others.add_frequencies_of_sides(*rope);
   const bool has_pairs = rope != nullptr && rope->pairing == rope->output_pairing && pairs(*rope) > 1;
   if (has_pairs && attention.cached_keys == CachedKeys::plain && !is_16_bit(claim.dtype))
     others.add_pairing(claim, *rope);

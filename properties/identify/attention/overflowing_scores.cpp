@@ -104,26 +104,28 @@ std::optional<Border> border_of(const EqualScores& scores) {
 
 }  // namespace
 
-std::string overflow_words(Session& session, const Spec& claim) {
+std::optional<Overflow> overflow_of_scores(Session& session, const Spec& claim) {
   const auto& claimed = *held<Attention>(claim);
-  if (claimed.logit_softcap) return {};
+  if (claimed.logit_softcap) return std::nullopt;
   const EqualScores scores(session, claim);
   const auto border = border_of(scores);
-  if (!border) return {};
+  if (!border) return std::nullopt;
   // Several tokens, whose exponentials add up to a little more.
   constexpr std::int64_t tokens = 3;
   const double below = 0.97 * border->finite - std::log(static_cast<double>(tokens));
   const auto verified = scores.values({below, 1.03 * border->not_finite, below / 2, 2 * border->not_finite}, tokens);
   using enum EqualScores::Values;
-  if (verified != std::vector{finite, not_finite, finite, not_finite}) return {};
+  if (verified != std::vector{finite, not_finite, finite, not_finite}) return std::nullopt;
   // Where e^s is beyond the greatest number of a format; products of 16 bits are off by some units.
   const double off = is_16_bit(claim.dtype) ? std::ldexp(4, -format_of(claim.dtype).precision) : 0x1p-10;
   for (const double greatest : {65504.0, 0x1.fffffep127, 0x1.fffffffffffffp1023}) {
     const double limit = std::log(greatest);
     if (limit < border->finite * (1 - off) || limit > border->not_finite * (1 + off)) continue;
-    return fmt::format("scores above {:.4g} overflow: the greatest is not subtracted before the exponential", limit);
+    return Overflow{
+        fmt::format("scores above {:.4g} overflow: the greatest is not subtracted before the exponential", limit),
+        Overflow::Of::exponential};
   }
-  return fmt::format("values are NaN or infinite where scores are above {:.3g}", border->finite);
+  return Overflow{fmt::format("values are NaN or infinite where scores are above {:.3g}", border->finite)};
 }
 
 }  // namespace sextant::identify

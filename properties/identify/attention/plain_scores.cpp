@@ -193,6 +193,19 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
       made.bounds[c] += (error + of_total * of_sums * (std::fabs(weight) + error)) * std::fabs(value);
     }
   }
+  if (other.key_of_sink && request_.sinks) {
+    const std::int64_t key = other.key_of_sink({request_, place, seen, {}});
+    const double weight = std::exp(request_.sinks->at(place.head) - greatest) / sum_of_all;
+    const double error = weight * std::expm1(worst_of_all + 2 * arithmetic_.u * std::fabs(greatest));
+    const std::int64_t kv = kv_head(encoding_, place.head);
+    const std::int64_t first =
+        ((place.batch * encoding_.num_kv_heads + kv) * request_.tokens + key) * encoding_.head_dim;
+    for (std::size_t c = 0; c < width; ++c) {
+      const double value = request_.v.at(first + static_cast<std::int64_t>(c));
+      made.value[c] += weight * value;
+      made.bounds[c] += (error + of_sums * (weight + error)) * std::fabs(value);
+    }
+  }
   if (other.undivided) {
     for (long double& value : made.value) value = other.undivided(static_cast<double>(value) * sum_of_all) / sum_of_all;
   }

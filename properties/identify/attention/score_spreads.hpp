@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lib/spec/spec.hpp"
-#include "properties/identify/attention/attention_conditions.hpp"
+#include "properties/identify/attention/place_of_calls.hpp"
 #include "properties/model/attention_case.hpp"
 #include "subjects/subject.hpp"
 
