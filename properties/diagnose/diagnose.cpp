@@ -21,6 +21,7 @@
 #include "properties/diagnose/places/refused_calls.hpp"
 #include "properties/diagnose/places/wrong_places.hpp"
 #include "properties/diagnose/rearranged_answers.hpp"
+#include "properties/diagnose/rotations/narrow_positions.hpp"
 #include "properties/diagnose/rotations/other_rotations.hpp"
 #include "properties/diagnose/short_audit.hpp"
 #include "properties/identify/differences.hpp"
@@ -177,6 +178,7 @@ bool is_refuted(const Spec& claim, const Fault& fault, const std::vector<Questio
 struct Told {
   Diagnosis diagnosis;
   bool is_vague = false;
+  bool is_of_class = false;  // it names a laxer accuracy class, and not what makes it so
   bool is_of_calls = false;  // it says in which calls of attention answers are wrong, and not what differs there
 };
 
@@ -257,6 +259,7 @@ Told told_by_name(const Subject& subject, const Spec& claim, Identification foun
   }
   if (diagnosis.differences.front().words.empty()) {
     name_class(diagnosis, claim.accuracy, found.spec->accuracy);
+    told.is_of_class = true;
     told.is_vague = !diagnosis.is_verified;
   } else if (!diagnosis.spec_json.empty() && !diagnosis.is_verified) {
     const ShortAudit as_asked = audited_as_asked(subject, claim, *found.spec);
@@ -295,6 +298,9 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
     return first;
   const Identification found = identify(subject, claim);
   Told told = told_by_name(subject, claim, found, clues);
+  if (told.diagnosis.differences.empty() || told.is_vague || told.is_of_class) {
+    if (auto narrow = first_told({[&] { return narrow_positions(subject, claim); }})) return narrow;
+  }
   // What explains every vector that is asked is more than what is told of some, or what a short audit does not refute.
   const Spec* verified = told.diagnosis.is_verified ? &*found.spec : nullptr;
   if (auto reading =

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <vector>
 
+#include "lib/spec/of.hpp"
 #include "lib/spec/operation.hpp"
 #include "lib/spec/position_grid.hpp"
 #include "properties/gen/order.hpp"
@@ -119,6 +121,56 @@ std::string in_other_batches(Session& session, const EncodingModel& model, Judge
   return {};
 }
 
+// Of grids, the longest call of some hundred cells that accuracy begins with, and one of half as many: tables that are
+// cut into tiles are wrong in such calls first.
+std::string in_many_cells(Session& session, const EncodingModel& model, Judge& judge) {
+  if (axes_of(model.spec().encoding) < 2 || operation_of(model.spec().encoding) == Operation::attend) return {};
+  constexpr std::int64_t most_cells = 1024;
+  std::optional<Question> longest;
+  std::optional<Question> longer;
+  for (const Question& question : model.first_questions()) {
+    if (question.tokens > most_cells || !model.admits(question)) continue;
+    if (!longest || question.tokens > longest->tokens) longest = question;
+  }
+  for (const Question& question : model.first_questions()) {
+    if (!longest || 2 * question.tokens > longest->tokens || !model.admits(question)) continue;
+    if (!longer || question.tokens > longer->tokens) longer = question;
+  }
+  for (const auto& question : {longest, longer}) {
+    if (question && is_off(session, model, judge, model.accuracy_call(*question)))
+      return fmt::format("in a call of {} tokens answers are farther off than elsewhere", question->tokens);
+  }
+  return {};
+}
+
+// Of rotations, large vectors: what is limited or infinite in a format of 16 bits shows in those alone, as do sums of
+// squares; and, of heads that are normalized, small ones, whose squares vanish.
+std::string in_other_magnitudes(Session& session, const EncodingModel& model, Judge& judge) {
+  const Spec& spec = model.spec();
+  const Operation operation = operation_of(spec.encoding);
+  const bool turns = operation == Operation::rotate || operation == Operation::qk_norm_rope;
+  if (!turns || spec.dtype == Dtype::float16) return {};
+  const Question question{
+      .position = std::max<std::int64_t>(model.range().first, 0), .tokens = 3, .heads = 2, .fill = 7};
+  if (!model.fits(question)) return {};
+  struct Magnitude {
+    double times;
+    std::string_view words;
+  };
+  std::vector<Magnitude> asked{{0x1p17, "large"}};
+  if (is_of<QkNormRope>(spec)) asked.push_back({0x1p-10, "small"});
+  for (const auto& [times, words] : asked) {
+    Call call = model.call_of(question);
+    for (Tensor& x : call.vectors) {
+      for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, x.at(i) * times);
+    }
+    if (is_off(session, model, judge, call))
+      return fmt::format("where vectors are {}, {:.3g} times the ordinary ones, answers are farther off than elsewhere",
+                         words, times);
+  }
+  return {};
+}
+
 std::string words_of_question(const Question& question, const Spec& claim) {
   std::string text =
       fmt::format("in a call of {} {} from position {} on", question.tokens, question.tokens == 1 ? "token" : "tokens",
@@ -143,6 +195,8 @@ std::string answers_unlike(Session& session, const Spec& claim) {
       return words_of_question(question, claim);
   }
   if (std::string words = in_padded_rows(session, *model, *judge); !words.empty()) return words;
+  if (std::string words = in_many_cells(session, *model, *judge); !words.empty()) return words;
+  if (std::string words = in_other_magnitudes(session, *model, *judge); !words.empty()) return words;
   if (std::string words = in_other_batches(session, *model, *judge); !words.empty()) return words;
   return in_other_orders(session, *model, *judge);
 }

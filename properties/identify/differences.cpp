@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/numeric/dtype.hpp"
 #include "lib/spec/changed_fields.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/identify/exponent_words.hpp"
@@ -226,6 +227,23 @@ std::string words_of_one_list(const Rope& claimed, const Rope& found) {
   return {};
 }
 
+// Where longrope's lists are the claimed ones in a format of 16 bits.
+std::string words_of_rounded_lists(const Rope& claimed, const Rope& found) {
+  const auto* own = std::get_if<LongropeScaling>(&claimed.rope_scaling);
+  const auto* seen = std::get_if<LongropeScaling>(&found.rope_scaling);
+  if (own == nullptr || seen == nullptr || claimed.rope_theta != found.rope_theta) return {};
+  const auto is_rounded = [](Dtype format, const std::vector<double>& from, const std::vector<double>& to) {
+    return std::ranges::equal(from, to, {}, [format](double factor) { return round_to(format, factor); });
+  };
+  for (const Dtype format : {Dtype::bfloat16, Dtype::float16}) {
+    const bool are_others = own->short_factor != seen->short_factor || own->long_factor != seen->long_factor;
+    if (are_others && is_rounded(format, own->short_factor, seen->short_factor) &&
+        is_rounded(format, own->long_factor, seen->long_factor))
+      return fmt::format("longrope's factors are rounded to {}", name_of(format));
+  }
+  return {};
+}
+
 // Where ntk's base is stretched by another power of the factor than n / (n - 2), which looks like no rule.
 std::string words_of_stretch(const Rope& claimed, const Rope& found) {
   const auto* ntk = std::get_if<NtkScaling>(&claimed.rope_scaling);
@@ -311,6 +329,11 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
         "C13", DiagnosedStage::rotation);
   if (const auto words = words_of_one_list(claimed, found); !words.empty()) {
     list.add(words, {}, DiagnosedStage::frequency);
+    return list.made();
+  }
+  if (const std::string words = words_of_rounded_lists(claimed, found); !words.empty()) {
+    list.add(words, {}, DiagnosedStage::frequency);
+    compare_magnitudes(list, claimed, found);
     return list.made();
   }
   if (const std::string words = words_of_stretch(claimed, found); !words.empty()) {

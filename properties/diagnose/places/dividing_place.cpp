@@ -273,11 +273,12 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
     const bool is_of_position = feature.each == "position";
     if (feature.from_there && !(is_of_position && least < least_position_told)) {
       const std::string words = feature.from_there(least);
-      add(bounded,
-          words.empty()
-              ? words
-              : words + gap_text(vectors, least, feature.of, feature.each == "position" ? step_of_positions : 1),
-          true, [number = least](std::int64_t other) { return other >= number; });
+      add(bounded, words, true, [number = least](std::int64_t other) { return other >= number; });
+      if (!words.empty())
+        bounded.back().gap = [least = least, of = feature.of, step = is_of_position ? step_of_positions : 1](
+                                 const std::vector<JudgedVector>& of_place) {
+          return gap_text(of_place, least, of, step);
+        };
       if (is_of_position) bounded.back().first_position = least;
       if (words.starts_with("calls of") && words.ends_with("more tokens")) bounded.back().fewest_tokens = least;
       // A coordinate of 0 hides what is wrong of it; other bounds of coordinates, and counts over all, say enough.
@@ -287,12 +288,14 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
     if (feature.up_to) {
       const std::string words = feature.up_to(most);
       // A count that is beyond all that are right says nothing.
-      const auto next = next_right(vectors, most, feature.of);
-      const std::string gap = words.starts_with("calls of up") && next && *next > most + 1
-                                  ? fmt::format(" (right from {} on)", *next)
-                                  : std::string();
-      if (!words.starts_with("calls of up") || next)
-        add(bounded, words + gap, true, [number = most](std::int64_t other) { return other <= number; });
+      const bool is_of_calls = words.starts_with("calls of up");
+      if (!is_of_calls || next_right(vectors, most, feature.of))
+        add(bounded, words, true, [number = most](std::int64_t other) { return other <= number; });
+      if (is_of_calls && !bounded.empty() && bounded.back().words == words)
+        bounded.back().gap = [most = most, of = feature.of](const std::vector<JudgedVector>& of_place) {
+          const auto next = next_right(of_place, most, of);
+          return next && *next > most + 1 ? fmt::format(" (right from {} on)", *next) : std::string();
+        };
     }
     std::int64_t step = 0;
     for (const std::int64_t number : numbers) step = std::gcd(step, number - least);
@@ -369,15 +372,17 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
                           fmt::format("in heads after the last whole {}", step), true, is_head_left});
   }
   const double least = std::ranges::min(wrong, {}, &JudgedVector::size)->size;
-  double right = 0;
-  for (const JudgedVector& vector : vectors) {
-    if (!vector.is_wrong && vector.size < least) right = std::max(right, vector.size);
-  }
   if (least > 0 && std::isfinite(least)) {
-    const std::string words =
-        fmt::format("vectors whose greatest value is {:.3g} or more (right up to {:.3g})", least, right);
+    const std::string words = fmt::format("vectors whose greatest value is {:.3g} or more", least);
     bounded.push_back({words, "in " + words, true, [least](const JudgedVector& v) { return v.size >= least; }});
     bounded.back().least_size = least;
+    bounded.back().gap = [least](const std::vector<JudgedVector>& of_place) {
+      double right = 0;
+      for (const JudgedVector& vector : of_place) {
+        if (!vector.is_wrong && vector.size < least) right = std::max(right, vector.size);
+      }
+      return fmt::format(" (right up to {:.3g})", right);
+    };
   }
   const double most = std::ranges::max(wrong, {}, &JudgedVector::size)->size;
   if (most > 0 && std::isfinite(most)) {
@@ -403,17 +408,42 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
 }
 
 // "tokens at the position of the token before, in calls of 9 and more tokens,": what vectors are comes before where.
-std::string words_of(std::vector<const WrongPlace*> places) {
+std::string words_of(std::vector<const WrongPlace*> places, const std::vector<JudgedVector>& vectors) {
   std::ranges::stable_sort(places, {}, [](const WrongPlace* one) {
     return one->words.starts_with("calls") || one->words.starts_with("batches") ? 1 : 0;
   });
+  // Up to where others are right is said of those that have the other places.
+  const auto gap_of = [&](const WrongPlace* one) {
+    if (!one->gap) return std::string();
+    std::vector<JudgedVector> of_place;
+    std::ranges::copy_if(vectors, std::back_inserter(of_place), [&](const JudgedVector& vector) {
+      return std::ranges::all_of(places, [&](const WrongPlace* other) { return other == one || other->holds(vector); });
+    });
+    return one->gap(of_place);
+  };
   std::string words;
   for (const WrongPlace* one : places) {
-    const std::string& part = words.empty() ? one->words : one->where;
+    const std::string part = (words.empty() ? one->words : one->where) + gap_of(one);
     words += words.empty() || words.ends_with(',') ? "" : ",";
     words += (words.empty() ? "" : " ") + part;
   }
   return words.ends_with(',') ? words : words + ",";
+}
+
+// The vectors that tell where a place ends.
+std::vector<JudgedVector> telling(const std::vector<JudgedVector>& vectors, Hidden hidden) {
+  std::vector<JudgedVector> list;
+  std::ranges::copy_if(vectors, std::back_inserter(list),
+                       [&](const JudgedVector& vector) { return !may_hide(vector, hidden); });
+  return list;
+}
+
+WrongPlace with_gap(WrongPlace place, const std::vector<JudgedVector>& vectors, Hidden hidden) {
+  if (!place.gap) return place;
+  const std::string gap = place.gap(telling(vectors, hidden));
+  place.words += gap;
+  place.where += gap;
+  return place;
 }
 
 // Several places together, where they have all wrong vectors and no right one.
@@ -424,7 +454,7 @@ std::optional<WrongPlace> together(const std::vector<JudgedVector>& vectors, std
   };
   if (!divides(vectors, hidden, all)) return std::nullopt;
   std::vector<std::function<bool(const JudgedVector&)>> holds;
-  WrongPlace place{.words = words_of(places)};
+  WrongPlace place{.words = words_of(places, telling(vectors, hidden))};
   for (const WrongPlace* one : places) {
     holds.push_back(one->holds);
     if (!place.first_position) {
@@ -432,6 +462,7 @@ std::optional<WrongPlace> together(const std::vector<JudgedVector>& vectors, std
       place.last_position = one->last_position;
     }
     if (!place.positions_apart) place.positions_apart = one->positions_apart;
+    if (!place.least_size) place.least_size = one->least_size;
   }
   const auto first =
       std::ranges::find_if(places, [&](const WrongPlace* one) { return place.words.starts_with(one->words); });
@@ -498,7 +529,7 @@ std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& all,
       std::ranges::any_of(vectors, [&](const JudgedVector& vector) { return vector.is_wrong && is_at_0(vector); });
   if (shows_at_0) {
     for (const WrongPlace& place : places) {
-      if (divides(vectors, Hidden::at_axes_alike, place.holds)) return place;
+      if (divides(vectors, Hidden::at_axes_alike, place.holds)) return with_gap(place, vectors, Hidden::at_axes_alike);
     }
     if (auto two = of_several(vectors, places, Hidden::at_axes_alike, 2)) return two;
   }
@@ -509,7 +540,7 @@ std::optional<WrongPlace> dividing_place(const std::vector<JudgedVector>& all,
   };
   for (const Hidden hidden : {Hidden::at_0, Hidden::among_great_values}) {
     for (const WrongPlace& place : places) {
-      if (divides(vectors, hidden, place.holds) && !is_refuted_at_0(place)) return place;
+      if (divides(vectors, hidden, place.holds) && !is_refuted_at_0(place)) return with_gap(place, vectors, hidden);
     }
     if (auto two = of_several(vectors, places, hidden, 2)) return two;
   }

@@ -27,6 +27,8 @@ struct WrongPlace {
   bool is_of_trait = false;                          ///< one of call_traits()
   bool is_of_last = false;                           ///< the last vector of a call, which comes after any count
   bool is_of_count = false;  ///< of a count over rows, tokens and heads, which says enough alone
+  /// " (right up to 7)", of these vectors: what follows the words of a bound.
+  std::function<std::string(const std::vector<JudgedVector>& vectors)> gap = {};
 };
 
 /// Which right vectors tell nothing: those at position 0, or with two axes at one coordinate, where other angles are

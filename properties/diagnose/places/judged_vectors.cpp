@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <tuple>
+#include <set>
 #include <utility>
 
 #include "lib/numeric/dtype.hpp"
@@ -246,6 +246,41 @@ void look(JudgedVector& one, Mixture& mixture, const VectorPart& at, Look how) {
   one.whole = values_of(mixture, at.answer, at.given, elements, all);
 }
 
+// The number of a vector's neighbour among those of its call; nothing where it has none but itself.
+std::optional<std::int64_t> number_of_neighbour(const JudgedVector& vector, Neighbour which) {
+  std::int64_t batch = vector.batch;
+  std::int64_t token = vector.token;
+  std::int64_t head = vector.head;
+  switch (which) {
+    case Neighbour::token_before: --token; break;
+    case Neighbour::token_after: ++token; break;
+    case Neighbour::head_before: --head; break;
+    case Neighbour::head_after: ++head; break;
+    case Neighbour::first_head: head = 0; break;
+    case Neighbour::first_token: token = 0; break;
+    case Neighbour::first_row: batch = 0; break;
+  }
+  if (token < 0 || token >= vector.tokens || head < 0 || head >= vector.heads) return std::nullopt;
+  const auto number_of = [&](std::int64_t of_batch, std::int64_t of_token, std::int64_t of_head) {
+    return (of_batch * vector.tokens + of_token) * vector.heads + of_head;
+  };
+  const std::int64_t other = number_of(batch, token, head);
+  return other == number_of(vector.batch, vector.token, vector.head) ? std::nullopt : std::optional(other);
+}
+
+// Whose right answers are a vector's own: taking one of them for the other does not show.
+std::bitset<neighbours> like_neighbours(const Tensor& right, const JudgedVector& vector, std::int64_t number,
+                                        std::int64_t width) {
+  std::bitset<neighbours> alike;
+  const std::size_t bytes = static_cast<std::size_t>(width) * size_of(right.dtype);
+  for (std::size_t which = 0; which < neighbours; ++which) {
+    const auto other = number_of_neighbour(vector, static_cast<Neighbour>(which));
+    const auto start = [&](std::int64_t of) { return right.data.data() + static_cast<std::size_t>(of) * bytes; };
+    if (other && std::memcmp(start(number), start(*other), bytes) == 0) alike.set(which);
+  }
+  return alike;
+}
+
 bool is_rotation(const Spec& spec) { return operation_of(spec.encoding) == Operation::rotate; }
 
 }  // namespace
@@ -365,6 +400,42 @@ void VectorJudge::ask_sizes(double around) {
   judge(call);
 }
 
+void VectorJudge::ask_times(const Call& call, double times) {
+  Call scaled = call;
+  for (Tensor& x : scaled.vectors) {
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, x.at(i) * times);
+  }
+  judge(scaled);
+}
+
+void VectorJudge::ask_scaled(double around) {
+  if (!is_judged_whole_ || !is_rotation(claim_)) return;
+  constexpr std::size_t few = 4;
+  constexpr std::int64_t most_of_call = 2000;
+  const double most = std::ldexp(1, format_of(claim_.dtype).max_exponent - 3);
+  std::set<std::size_t> wrong;
+  std::set<std::size_t> right;
+  for (const JudgedVector& vector : made_) {
+    if (kept_[vector.call].call.vectors.front().elements() > most_of_call * kept_[vector.call].answer.shape.back())
+      continue;
+    std::set<std::size_t>& calls = vector.is_wrong ? wrong : right;
+    if (calls.size() < few && vector.position != 0 && vector.size > 0) calls.insert(vector.call);
+  }
+  wrong.merge(right);
+  for (const std::size_t number : wrong) {
+    const Call call = kept_[number].call;
+    double greatest = 0;
+    for (std::int64_t i = 0; i < call.vectors.front().elements(); ++i)
+      greatest = std::max(greatest, std::fabs(call.vectors.front().at(i)));
+    if (!(greatest > 0) || !std::isfinite(greatest)) continue;
+    // A power of two, which adds no rounding: all vectors are below a quarter of the size, or a drawn one above it.
+    const int to_size = std::ilogb(around / greatest);
+    for (const int power : {to_size - 3, to_size + 5}) {
+      if (greatest * std::ldexp(1, power) < most) ask_times(call, std::ldexp(1, power));
+    }
+  }
+}
+
 void VectorJudge::ask_at(const std::vector<std::int64_t>& positions) {
   if (!is_judged_whole_) return;
   const gen::PositionRange range = model_->range();
@@ -437,31 +508,15 @@ Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedP
 // Whose right answer this vector of a rotation is.
 std::bitset<neighbours> VectorJudge::neighbours_of(const Call& call, const Tensor& got, const Tensor& right,
                                                    const JudgedVector& vector) {
-  struct Step {
-    Neighbour which;
-    std::int64_t batch;
-    std::int64_t token;
-    std::int64_t head;
-  };
-  const auto& [b, t, h] = std::tie(vector.batch, vector.token, vector.head);
-  const Step steps[] = {{Neighbour::token_before, b, t - 1, h}, {Neighbour::token_after, b, t + 1, h},
-                        {Neighbour::head_before, b, t, h - 1},  {Neighbour::head_after, b, t, h + 1},
-                        {Neighbour::first_head, b, t, 0},       {Neighbour::first_token, b, 0, h},
-                        {Neighbour::first_row, 0, t, h}};
   const std::int64_t width = got.elements();
-  const auto number_of = [&](std::int64_t batch, std::int64_t token, std::int64_t head) {
-    return (batch * vector.tokens + token) * vector.heads + head;
-  };
   std::bitset<neighbours> found;
-  for (const Step& step : steps) {
-    if (step.token < 0 || step.token >= vector.tokens || step.head < 0 || step.head >= vector.heads) continue;
-    const std::int64_t other = number_of(step.batch, step.token, step.head);
-    if (other == number_of(b, t, h)) continue;
-    const Tensor x = part_of(call.vectors.front(), other, {1, 1, 1, width});
-    const std::int64_t token = step.batch * vector.tokens + step.token;
-    const Call part = alone(call, token, vector.batches * vector.tokens, x);
-    Mixture mixture(*judge_, part, got, part_of(right, other, {1, 1, 1, width}));
-    if (mixture.is_proposal_right() && mixture.are_right(0, width)) found.set(static_cast<std::size_t>(step.which));
+  for (std::size_t which = 0; which < neighbours; ++which) {
+    const auto other = number_of_neighbour(vector, static_cast<Neighbour>(which));
+    if (!other) continue;
+    const Tensor x = part_of(call.vectors.front(), *other, {1, 1, 1, width});
+    const Call part = alone(call, *other / vector.heads, vector.batches * vector.tokens, x);
+    Mixture mixture(*judge_, part, got, part_of(right, *other, {1, 1, 1, width}));
+    if (mixture.is_proposal_right() && mixture.are_right(0, width)) found.set(which);
   }
   return found;
 }
@@ -566,6 +621,7 @@ void VectorJudge::judge(const Call& call) {
     }
     for (std::int64_t i = 0; i < width && turns; ++i)
       one.size = std::max(one.size, std::fabs(call.vectors.front().at(vector * width + i)));
+    if (turns) one.like_neighbours = like_neighbours(right, one, vector, width);
     const std::int64_t enough = whole ? 3 : 24;
     const Look how = looked_into < enough ? Look::into : Look::at_all;
     if (is_same(answer, right, vector * width, width)) continue;

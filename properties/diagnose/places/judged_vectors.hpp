@@ -62,7 +62,8 @@ struct JudgedVector {
   WrongValues whole = {};                         ///< of all its channels
   bool is_compared = false;                       ///< with the right ones of other positions
   Others others = {};
-  std::bitset<neighbours> of_neighbours = {};  ///< whose right answers it has; of those that are compared
+  std::bitset<neighbours> of_neighbours = {};    ///< whose right answers it has; of those that are compared
+  std::bitset<neighbours> like_neighbours = {};  ///< whose right answers are its own, of a rotation
 };
 
 /// A wrong vector: the call of it alone, and what it is.
@@ -97,6 +98,11 @@ class VectorJudge {
   /// Vectors of sizes on either side of this one, of a rotation. @throws likewise.
   void ask_sizes(double around);
 
+  /// A few calls of a rotation that have wrong vectors, once more with smaller ones and with larger ones than this
+  /// size, and a few that have right ones likewise: what goes by a size is wrong and right by turns there. @throws
+  /// likewise.
+  void ask_scaled(double around);
+
   /// Tokens at these positions, the same on every axis; those that the claim has not are left out. @throws likewise.
   void ask_at(const std::vector<std::int64_t>& positions);
 
@@ -127,6 +133,7 @@ class VectorJudge {
   Others others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked, const JudgedVector& vector);
   std::bitset<neighbours> neighbours_of(const Call& call, const Tensor& got, const Tensor& right,
                                         const JudgedVector& vector);
+  void ask_times(const Call& call, double times);
 
   // The claim with positions before 0, where there is such a spec.
   struct Wider {

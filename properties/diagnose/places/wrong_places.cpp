@@ -62,6 +62,7 @@ std::optional<WrongPlace> confirmed_place(VectorJudge& judge, const std::functio
   std::optional<WrongPlace> place = dividing_place(judge.vectors(), counts, judge.step());
   // A size may part a few vectors by chance.
   for (int round = 0; round < 2 && place && place->least_size; ++round) {
+    if (round == 0) judge.ask_scaled(*place->least_size);
     judge.ask_sizes(*place->least_size);
     place = dividing_place(judge.vectors(), counts, judge.step());
   }
@@ -280,7 +281,7 @@ std::string words_of_neighbour(VectorJudge& judge, const std::optional<WrongPlac
     std::optional<WrongPlace> place = known;
     if (!place) {
       place = confirmed_place(judge, [i](const JudgedVector& vector) {
-        return vector.is_wrong || has_neighbour(vector, static_cast<Neighbour>(i));
+        return vector.is_wrong || (has_neighbour(vector, static_cast<Neighbour>(i)) && !vector.like_neighbours[i]);
       });
     }
     if (!place) continue;

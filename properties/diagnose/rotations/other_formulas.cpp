@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -46,6 +47,8 @@ class OtherFormulas {
     add_exponents();
     add_exchanged();
     add_cosines();
+    add_other_positions();
+    add_passed();
     add_members();
     add_channels();
     return std::move(list_);
@@ -289,6 +292,44 @@ class OtherFormulas {
                     return Turning{factor * std::cos(angle), *sin};
                   });
     }
+  }
+
+  // Sines and cosines that are those of two positions.
+  void add_other_positions() {
+    struct Shift {
+      std::string_view words;
+      int sines;
+      int cosines;
+    };
+    for (const Shift& shift : {Shift{"sines are those of the position after, p + 1, and cosines of its own", 1, 0},
+                               Shift{"sines are those of the position before, p - 1, and cosines of its own", -1, 0},
+                               Shift{"cosines are those of the position after, p + 1, and sines of its own", 0, 1},
+                               Shift{"cosines are those of the position before, p - 1, and sines of its own", 0, -1}})
+      add_turning(std::string(shift.words), DiagnosedStage::table,
+                  [shift](std::int64_t, double position, double radians, double factor) {
+                    return Turning{factor * std::cos(radians * (position + shift.cosines)),
+                                   factor * std::sin(radians * (position + shift.sines))};
+                  });
+  }
+
+  // What multiplies cosines and sines, of channels that have none.
+  void add_passed() {
+    std::vector<std::int64_t> rest(static_cast<std::size_t>(rope_.head_dim));
+    std::iota(rest.begin(), rest.end(), 0);
+    for (std::int64_t pair = 0; pair < pairs(rope_); ++pair) {
+      const Channels turned = channels_of_pair(rope_, rope_.output_pairing, pair);
+      std::erase(rest, turned.first);
+      std::erase(rest, turned.second);
+    }
+    if (rest.empty() || std::holds_alternative<DefaultScaling>(rope_.rope_scaling)) return;
+    add("the attention factor multiplies the channels that are not rotated too", DiagnosedStage::rotation,
+        [rest](const VectorInCall& vector, TakenVector taken) -> std::optional<TakenVector> {
+          const double factor = turnings_of(*rope_of(taken.spec), vector.call_length()).factor;
+          if (factor == 1) return taken;
+          const std::vector<double> x = vector.values(vector.number());
+          for (const std::int64_t channel : rest) taken.passed[channel] = factor * x[static_cast<std::size_t>(channel)];
+          return taken;
+        });
   }
 
   // (a, b) is turned to (ca - sb, sa + cb). What each member of the right result has more than this formula's.

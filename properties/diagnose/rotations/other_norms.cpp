@@ -277,6 +277,28 @@ class OtherNorms {
                return std::optional(
                    std::sqrt(squares_in_bfloat16(channels) / static_cast<double>(channels.size()) + encoding.epsilon));
              });
+    // In a format of 16 bits, of which 65504 is the greatest number, that keeps it in place of greater ones.
+    for (const double limit : {65504.0, 32768.0}) {
+      add_root(fmt::format("the sum of a head's squares is limited to {:g}: greater heads come out too large", limit),
+               DiagnosedStage::rounding, [encoding, limit](const VectorInCall& vector, double) {
+                 const std::vector<double> channels = vector.values(vector.number());
+                 return std::optional(std::sqrt(
+                     std::min(squares_of(channels), limit) / static_cast<double>(channels.size()) + encoding.epsilon));
+               });
+      add_root(fmt::format("the mean of a head's squares is limited to {:g}: greater heads come out too large", limit),
+               DiagnosedStage::rounding, [encoding, limit](const VectorInCall& vector, double) {
+                 const std::vector<double> channels = vector.values(vector.number());
+                 return std::optional(std::sqrt(
+                     std::min(squares_of(channels) / static_cast<double>(channels.size()), limit) + encoding.epsilon));
+               });
+      add_root(fmt::format("squares of channels are limited to {:g}: greater heads come out too large", limit),
+               DiagnosedStage::rounding, [encoding, limit](const VectorInCall& vector, double) {
+                 double sum = 0;
+                 const std::vector<double> channels = vector.values(vector.number());
+                 for (const double value : channels) sum += std::min(value * value, limit);
+                 return std::optional(std::sqrt(sum / static_cast<double>(channels.size()) + encoding.epsilon));
+               });
+    }
     add_root("the inverse root is approximate: one step of Newton's from a guess by the number's bits",
              DiagnosedStage::rounding, [](const VectorInCall&, double right) {
                return std::optional(1 / approximate_inverse_root(right * right));

@@ -154,6 +154,20 @@ class OtherPositions {
              }
              return own(at);
            });
+    enum class Steps { given, one };
+    for (const auto& [steps, how] :
+         {std::pair(Steps::given, "in the row's own steps"), std::pair(Steps::one, "one by one")})
+      by_row(fmt::format("where a row's positions fall they are counted anew from 0, {}, as in packed rows", how),
+             [steps = steps](const VectorInCall& at) {
+               std::int64_t position = at.coordinate(0, at.batch, 0);
+               bool is_counted = false;
+               for (std::int64_t token = 1; token <= at.token; ++token) {
+                 const std::int64_t step = at.coordinate(0, at.batch, token) - at.coordinate(0, at.batch, token - 1);
+                 position = step < 0 ? 0 : position + (is_counted && steps == Steps::one ? 1 : step);
+                 is_counted = is_counted || step < 0;
+               }
+               return position;
+             });
     by_row("positions go on in steps of the row's first two tokens: p0 + t (p1 - p0)", [](const VectorInCall& at) {
       const std::int64_t first = at.coordinate(0, at.batch, 0);
       return at.tokens == 1 ? first : first + at.token * (at.coordinate(0, at.batch, 1) - first);
@@ -357,8 +371,9 @@ class OtherPositions {
 
   // Other numbers than zeta_i, by what stands for 2i / n.
   void add_zetas() {
-    const auto with_zeta = [&](std::string words, double (*part)(double pair, double n)) {
-      list_.push_back({std::move(words), DiagnosedStage::table, [claim = claim_, part](const VectorInCall& vector) {
+    const auto with_zeta = [&](std::string words, std::function<double(double pair, double n)> other) {
+      list_.push_back({std::move(words), DiagnosedStage::table,
+                       [claim = claim_, other = std::move(other)](const VectorInCall& vector) {
                          TakenVector taken = as_claimed(claim, vector);
                          const Xpos& xpos = *held<Xpos>(taken.spec);
                          taken.times.assign(static_cast<std::size_t>(xpos.rope.head_dim), 1);
@@ -366,7 +381,7 @@ class OtherPositions {
                          const double power = steps_from_centre(taken) / xpos.scale_base;
                          const double sign = xpos.role == Role::query ? 1 : -1;
                          for (std::int64_t pair = 0; pair < pairs(xpos.rope); ++pair) {
-                           const double zeta = (part(static_cast<double>(pair), n) + 0.4) / 1.4;
+                           const double zeta = other(static_cast<double>(pair), n);
                            const Channels to = channels_of_pair(xpos.rope, xpos.rope.output_pairing, pair);
                            for (const std::int64_t channel : {to.first, to.second})
                              taken.times[static_cast<std::size_t>(channel)] =
@@ -376,11 +391,18 @@ class OtherPositions {
                        }});
     };
     with_zeta("zeta counts pairs from 1: pair i has that of pair i + 1",
-              [](double pair, double n) { return 2 * (pair + 1) / n; });
+              [](double pair, double n) { return (2 * (pair + 1) / n + 0.4) / 1.4; });
     with_zeta("zeta rises half as fast: it is made of i / n, where the claim has 2i / n",
-              [](double pair, double n) { return pair / n; });
+              [](double pair, double n) { return (pair / n + 0.4) / 1.4; });
     with_zeta("zeta ends at 1: it is made of 2i / (n - 2), where the claim has 2i / n",
-              [](double pair, double n) { return 2 * pair / std::max(n - 2, 1.0); });
+              [](double pair, double n) { return (2 * pair / std::max(n - 2, 1.0) + 0.4) / 1.4; });
+    with_zeta("zeta is 2i / n + 0.4, not divided by 1.4 as the claim has it",
+              [](double pair, double n) { return 2 * pair / n + 0.4; });
+    with_zeta("zeta falls where the claim's rises: pair i has that of the last but i",
+              [](double pair, double n) { return (2 * (n / 2 - 1 - pair) / n + 0.4) / 1.4; });
+    for (const double gamma : {0.1, 0.2, 0.3, 0.5, 0.6, 0.8, 1.0})
+      with_zeta(fmt::format("zeta is (2i / n + {0:g}) / (1 + {0:g}), where the claim has 0.4 in place of {0:g}", gamma),
+                [gamma](double pair, double n) { return (2 * pair / n + gamma) / (1 + gamma); });
   }
 
   // y0 = a s cos - b s sin, y1 = a s sin + b s cos: what is not scaled lacks s - 1 times itself.

@@ -76,6 +76,8 @@ std::optional<DiagnosedDifference> other_rotation(const Subject& subject, const 
   for (const VectorReading& reading : other_readings(claim)) {
     if (asked.are_explained(reading)) return DiagnosedDifference{reading.words, "", reading.stage};
   }
+  if (const auto reading = sequence_of_long_calls(asked, *session, claim))
+    return DiagnosedDifference{reading->words, "", reading->stage};
   if (std::string words = rows_by_extents(asked, claim); !words.empty())
     return DiagnosedDifference{std::move(words), "", DiagnosedStage::position};
   return worded(wrong_by_comparison(asked, own, ComparedWith::extents));

@@ -286,6 +286,10 @@ void add_blocks(std::vector<Sequence>& list) {
          }});
 }
 
+bool has_ends_of_consecutive(const Asked& asked) {
+  return asked.own.back() - asked.own.front() == (asked.tokens() - 1) * asked.one;
+}
+
 // Rows and calls by what they are: "in rows that begin at 0".
 struct Kind {
   std::string words;
@@ -298,9 +302,6 @@ std::vector<Kind> kinds() {
     list.push_back({std::move(words), holds});
   };
   add("in calls of several tokens ", [](const Asked& asked, const VectorInCall&) { return asked.tokens() > 1; });
-  for (const std::int64_t tokens : {3, 4, 5, 8})
-    list.push_back({fmt::format("in calls of {} and more tokens ", tokens),
-                    [tokens](const Asked& asked, const VectorInCall&) { return asked.tokens() >= tokens; }});
   add("in batches of one row ", [](const Asked&, const VectorInCall& at) { return at.batches == 1; });
   add("in batches of several rows ", [](const Asked&, const VectorInCall& at) { return at.batches > 1; });
   add("in rows that begin at 0 ", [](const Asked& asked, const VectorInCall&) { return asked.own.front() == 0; });
@@ -318,6 +319,8 @@ std::vector<Kind> kinds() {
     return std::ranges::adjacent_find(sorted) != sorted.end();
   });
   add("in rows after the first ", [](const Asked&, const VectorInCall& at) { return at.batch > 0; });
+  add("in rows that end where they would if they were consecutive ",
+      [](const Asked& asked, const VectorInCall&) { return has_ends_of_consecutive(asked); });
   return list;
 }
 
@@ -327,37 +330,128 @@ Row row_of(const VectorInCall& at, std::int64_t batch) {
   return row;
 }
 
-}  // namespace
+// What a kind of rows of so many tokens and more has for its positions.
+VectorReading reading_of(const Spec& claim, const Kind& kind, const Sequence& sequence, std::int64_t fewest_tokens,
+                         std::string words) {
+  Spec with_negative = claim;
+  with_negative.min_position = -claim.max_position;
+  const std::int64_t one = std::llround(1 / position_grid_of(claim.encoding).step);
+  return {
+      std::move(words), DiagnosedStage::position,
+      [claim, with_negative, one, kind, sequence, fewest_tokens](const VectorInCall& at) -> std::optional<TakenVector> {
+        const Row own = row_of(at, at.batch);
+        const Row first = row_of(at, 0);
+        const Asked asked{own, first, one};
+        if (at.tokens < fewest_tokens || !kind.holds(asked, at)) return as_claimed(claim, at);
+        const auto made = sequence.made(asked, at.token);
+        if (!made) return std::nullopt;
+        TakenVector taken = as_claimed(*made < 0 ? with_negative : claim, at);
+        taken.place = {*made};
+        return taken;
+      }};
+}
 
-std::vector<VectorReading> other_sequences(const Spec& claim) {
-  std::vector<VectorReading> list;
-  if (rope_of(claim) == nullptr || axes_of(claim.encoding) > 1 || is_of<QkNormRope>(claim)) return list;
+std::vector<Sequence> all_sequences() {
   std::vector<Sequence> sequences;
   add_orders(sequences);
   add_spread(sequences);
   add_steps(sequences);
   add_counts(sequences);
   add_blocks(sequences);
-  Spec with_negative = claim;
-  with_negative.min_position = -claim.max_position;
-  const std::int64_t one = std::llround(1 / position_grid_of(claim.encoding).step);
+  return sequences;
+}
+
+bool has_sequences(const Spec& claim) {
+  return rope_of(claim) != nullptr && axes_of(claim.encoding) == 1 && !is_of<QkNormRope>(claim);
+}
+
+// Rows of so many tokens, of every kind that a sequence may be told by: with the ends of consecutive positions and with
+// ends that lie twice as far apart, from 0 on and from elsewhere, in order and not, of positions that come twice.
+std::vector<CallPlaces> rows_of_tokens(std::int64_t tokens) {
+  const std::int64_t last = tokens - 1;
+  const auto ends_fixed = [&](std::int64_t first, std::int64_t step) {
+    Row row;
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const bool is_end = token == 0 || token == last;
+      // 1 to last - 1 backwards, so that no inner token has its own place but the middle one.
+      row.push_back(first + step * (is_end ? token : last - token));
+    }
+    return row;
+  };
+  Row scattered;
+  Row between_ends;
+  Row with_gap;
+  Row falling;
+  Row in_pairs;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    scattered.push_back(1 + (token * 211 + 13) % 509);
+    // The ends of consecutive positions, and others than theirs between.
+    between_ends.push_back(token == 0 || token == last ? 21 + token : 1 + (token * 97 + 31) % 503);
+    with_gap.push_back(5 + token + (2 * token >= tokens ? 7 : 0));
+    falling.push_back(9 + 3 * (last - token));
+    in_pairs.push_back(11 + token / 2);
+  }
+  std::vector<CallPlaces> calls;
+  for (const Row& row :
+       {ends_fixed(7, 1), ends_fixed(0, 1), ends_fixed(3, 2), between_ends, scattered, with_gap, falling, in_pairs})
+    calls.push_back({1, 1, row});
+  Row both = scattered;
+  for (const std::int64_t position : ends_fixed(4, 1)) both.push_back(position);
+  calls.push_back({2, 1, both});
+  return calls;
+}
+
+}  // namespace
+
+std::vector<VectorReading> other_sequences(const Spec& claim) {
+  std::vector<VectorReading> list;
+  if (!has_sequences(claim)) return list;
+  const std::vector<Sequence> sequences = all_sequences();
   for (const Kind& kind : kinds()) {
     for (const Sequence& sequence : sequences)
-      list.push_back(
-          {kind.words + sequence.words, DiagnosedStage::position,
-           [claim, with_negative, one, kind, sequence](const VectorInCall& at) -> std::optional<TakenVector> {
-             const Row own = row_of(at, at.batch);
-             const Row first = row_of(at, 0);
-             const Asked asked{own, first, one};
-             if (!kind.holds(asked, at)) return as_claimed(claim, at);
-             const auto made = sequence.made(asked, at.token);
-             if (!made) return std::nullopt;
-             TakenVector taken = as_claimed(*made < 0 ? with_negative : claim, at);
-             taken.place = {*made};
-             return taken;
-           }});
+      list.push_back(reading_of(claim, kind, sequence, 1, kind.words + sequence.words));
   }
   return list;
+}
+
+std::optional<VectorReading> sequence_of_long_calls(AskedVectors& asked, Session& session, const Spec& claim) {
+  if (!has_sequences(claim)) return std::nullopt;
+  const auto shortest = asked.fewest_tokens_of_wrong();
+  constexpr std::int64_t most_tokens = 1 << 14;
+  // Of one token alone, or of two, other words say it.
+  if (!shortest || *shortest < 3 || *shortest > most_tokens) return std::nullopt;
+  const VectorReading own{"", DiagnosedStage::other,
+                          [&](const VectorInCall& at) { return std::optional(as_claimed(claim, at)); }};
+  const auto is_wrong = [&](std::int64_t tokens) {
+    AskedVectors of_length(session, claim);
+    for (const CallPlaces& places : rows_of_tokens(tokens)) of_length.ask(places);
+    return of_length.find_wrong(own) > 0;
+  };
+  // Not every kind of row need be among those that are asked.
+  if (!is_wrong(*shortest)) return std::nullopt;
+  std::int64_t wrong = *shortest;
+  std::int64_t right = 1;
+  while (wrong - right > 1) {
+    const std::int64_t middle = right + (wrong - right) / 2;
+    (is_wrong(middle) ? wrong : right) = middle;
+  }
+  if (wrong < 3) return std::nullopt;
+  for (const std::int64_t tokens : {right, wrong, wrong + 1, 2 * wrong}) {
+    for (const CallPlaces& places : rows_of_tokens(tokens)) asked.ask(places);
+  }
+  asked.find_wrong(own);
+  const std::vector<Sequence> sequences = all_sequences();
+  for (const Kind& kind : kinds()) {
+    for (const Sequence& sequence : sequences) {
+      std::string where = kind.words.empty() ? " " : fmt::format(", {}", kind.words);
+      if (!kind.words.empty()) where.insert(where.size() - 1, ",");
+      VectorReading reading =
+          reading_of(claim, kind, sequence, wrong,
+                     fmt::format("in calls of {} and more tokens{}{}", wrong, where, sequence.words));
+      if (asked.are_explained(reading)) return reading;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace sextant::identify

@@ -141,6 +141,15 @@ class AxisFormulas {
   AxisFormulas(const Spec& claim, const AxisCode& code, std::int64_t axis, std::span<const CodeRow> rows)
       : claim_(claim), code_(code), axis_(axis), rows_(rows), unit_(std::ldexp(1, -format_of(claim.dtype).precision)) {}
 
+  // Whether channels from there on, one a pair, are this function of the axis.
+  bool are_in_part(std::int64_t first, AxisFunction function) const {
+    std::vector<Channels> at;
+    const std::int64_t none = INT64_MAX;
+    for (std::int64_t pair = 0; pair < std::ssize(code_.frequencies); ++pair)
+      at.push_back(function == AxisFunction::sine ? Channels{first + pair, none} : Channels{none, first + pair});
+    return are_own(at);
+  }
+
   // Nothing where the channels are as nothing that is tried; empty where they are as claimed.
   std::optional<std::string> words() const {
     if (are_own(code_.own)) return "";
@@ -370,6 +379,38 @@ std::vector<CodeRow> rows_of(const AskedAnswers& asked, const Spec& claim) {
   return list;
 }
 
+namespace {
+
+// Channels in as many equal parts as there are functions of axes, each the sines or the cosines of one axis: the order
+// in which they come. Empty where they are none, or each stands where the claim has it.
+std::string words_of_parts(const Spec& claim, const std::vector<AxisCode>& codes, std::span<const CodeRow> rows) {
+  const std::size_t count = codes.front().frequencies.size();
+  const bool are_alike =
+      std::ranges::all_of(codes, [&](const AxisCode& code) { return code.frequencies.size() == count && code.series; });
+  if (codes.size() < 2 || !are_alike) return {};
+  std::vector<std::string> parts;
+  bool is_own = true;
+  for (std::size_t part = 0; part < 2 * codes.size(); ++part) {
+    std::string found;
+    for (std::size_t axis = 0; axis < codes.size() && found.empty(); ++axis) {
+      const AxisFormulas formulas(claim, codes[axis], static_cast<std::int64_t>(axis), rows);
+      for (const AxisFunction function : {AxisFunction::sine, AxisFunction::cosine}) {
+        const auto first = static_cast<std::int64_t>(part * count);
+        if (!formulas.are_in_part(first, function)) continue;
+        found = fmt::format("{} of axis {}", function == AxisFunction::sine ? "sines" : "cosines", axis);
+        const Channels& own = codes[axis].own.front();
+        is_own = is_own && (function == AxisFunction::sine ? own.first : own.second) == first;
+        break;
+      }
+    }
+    if (found.empty() || std::ranges::find(parts, found) != parts.end()) return {};
+    parts.push_back(std::move(found));
+  }
+  return is_own ? std::string() : fmt::format("channels come in another order: {}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
 std::string words_of_axis_formulas(const Spec& claim, std::span<const CodeRow> rows) {
   constexpr std::size_t fewest = 3;
   const std::vector<AxisCode> codes = axis_codes(claim);
@@ -377,7 +418,7 @@ std::string words_of_axis_formulas(const Spec& claim, std::span<const CodeRow> r
   std::vector<std::string> words;
   for (std::size_t axis = 0; axis < codes.size(); ++axis) {
     auto of_axis = AxisFormulas(claim, codes[axis], static_cast<std::int64_t>(axis), rows).words();
-    if (!of_axis) return {};
+    if (!of_axis) return words_of_parts(claim, codes, rows);
     words.push_back(std::move(*of_axis));
   }
   const bool are_alike = std::ranges::all_of(words, [&](const std::string& one) { return one == words.front(); });

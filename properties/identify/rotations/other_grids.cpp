@@ -131,6 +131,18 @@ void halve_steps_of_time(RowPlaces& places) {
   for (std::int64_t& t : time) t = start + (t - start) / 2;
 }
 
+// The first of the tokens that end a row as a text does, all of whose coordinates are one number, behind one that is no
+// text's; the number of tokens where there are none.
+std::size_t text_behind_image(const RowPlaces& places) {
+  const auto is_text = [&](std::size_t token) {
+    return std::ranges::all_of(places, [&](const auto& axis) { return axis[token] == places.front()[token]; });
+  };
+  const std::size_t tokens = places.back().size();
+  std::size_t first = tokens;
+  while (first > 0 && is_text(first - 1)) --first;
+  return first == 0 ? tokens : first;
+}
+
 class OtherGrids {
  public:
   explicit OtherGrids(const Spec& claim) : claim_(claim), axes_(axes_of(claim.encoding)) {}
@@ -141,6 +153,8 @@ class OtherGrids {
     add_extents();
     if (axes_ == 2) add_strides();
     add_portraits();
+    add_texts();
+    add_pairings();
     add_rows();
     return std::move(list_);
   }
@@ -302,10 +316,94 @@ class OtherGrids {
           });
   }
 
+  // Of pairs within each axis, one axis' that stand otherwise than the others'. Its channels are read, and written, in
+  // the claim's places.
+  void add_pairings() {
+    const auto* nd = held<RopeNd>(claim_);
+    if (nd == nullptr || nd->rope.rotary_dim != nd->rope.head_dim || nd->section_order != SectionOrder::blocked) return;
+    const bool are_halves = nd->rope.parts > 1;
+    const auto is_interleaved = [](Pairing pairing) { return pairing == Pairing::interleaved; };
+    if (!are_halves && (!is_interleaved(nd->rope.pairing) || !is_interleaved(nd->rope.output_pairing))) return;
+    std::int64_t first = 0;
+    for (const std::int64_t axis : order_of_axes(*nd)) {
+      const std::int64_t count = nd->sections[static_cast<std::size_t>(axis)];
+      list_.push_back({fmt::format("the pairs of axis {} are channels {}, where the claim, and the other axes, have {}",
+                                   axis, are_halves ? "side by side" : "half the axis apart",
+                                   are_halves ? "half the axis apart" : "side by side"),
+                       DiagnosedStage::rotation,
+                       [claim = claim_, first, count, are_halves](const VectorInCall& vector) {
+                         TakenVector taken = as_claimed(claim, vector);
+                         const std::vector<double> x = vector.values(vector.number());
+                         taken.given = x;
+                         for (std::int64_t channel = 0; channel < std::ssize(x); ++channel)
+                           taken.written.push_back(channel);
+                         for (std::int64_t i = 0; i < 2 * count; ++i) {
+                           // Member m of pair p stands at p + m count in halves, at 2p + m side by side.
+                           const std::int64_t in_halves = i / 2 + i % 2 * count;
+                           const std::int64_t own = first + (are_halves ? in_halves : i);
+                           const std::int64_t other = first + (are_halves ? i : in_halves);
+                           taken.given[static_cast<std::size_t>(own)] = x[static_cast<std::size_t>(other)];
+                           taken.written[static_cast<std::size_t>(own)] = other;
+                         }
+                         return std::optional(std::move(taken));
+                       }});
+      first += 2 * count;
+    }
+  }
+
+  // Where a text that comes behind an image is counted from: its tokens, or the image's sides.
+  void add_texts() {
+    using First = std::int64_t (*)(const RowPlaces& places, std::size_t first);
+    const auto counted_from = [&](std::string_view words, First start) {
+      add(fmt::format("a text behind an image {}", words), [start](RowPlaces& places, const VectorInCall&) {
+        const std::size_t first = text_behind_image(places);
+        if (first == places.back().size()) return;
+        const std::int64_t from = start(places, first);
+        for (auto& axis : places) {
+          for (std::size_t token = first; token < axis.size(); ++token)
+            axis[token] = from + static_cast<std::int64_t>(token - first);
+        }
+      });
+    };
+    counted_from("has its tokens' numbers in the row for positions",
+                 [](const RowPlaces&, std::size_t first) { return static_cast<std::int64_t>(first); });
+    counted_from("is counted one by one from 0", [](const RowPlaces&, std::size_t) { return std::int64_t{0}; });
+    counted_from("is counted one by one from the row's first position",
+                 [](const RowPlaces& places, std::size_t) { return places.front().front(); });
+    counted_from("is counted from the row's first position on, a place for each of the row's tokens",
+                 [](const RowPlaces& places, std::size_t first) {
+                   return places.front().front() + static_cast<std::int64_t>(first);
+                 });
+    counted_from("goes on one by one from its own first position",
+                 [](const RowPlaces& places, std::size_t first) { return places.front()[first]; });
+    counted_from("goes on behind the image's last token, from the greatest of its coordinates",
+                 [](const RowPlaces& places, std::size_t first) {
+                   std::int64_t greatest = 0;
+                   for (const auto& axis : places) greatest = std::max(greatest, axis[first - 1]);
+                   return greatest + 1;
+                 });
+    counted_from("goes on behind the first coordinate of the image's last token",
+                 [](const RowPlaces& places, std::size_t first) { return places.front()[first - 1] + 1; });
+  }
+
   // An index that runs over two axes in place of the second one's coordinate.
   void add_flattened() {
     constexpr std::int64_t most = 64;
     std::vector<std::int64_t> sizes;
+    for (std::int64_t to = 0; to < axes_; ++to) {
+      for (std::int64_t from = 0; from < axes_; ++from) {
+        if (from == to) continue;
+        list_.push_back({fmt::format("axis {} has the sum of its own position and axis {}'s", to, from),
+                         DiagnosedStage::position,
+                         [claim = claim_, to, from](const VectorInCall& vector) -> std::optional<TakenVector> {
+                           TakenVector taken = as_claimed(claim, vector);
+                           std::int64_t& position = taken.place[static_cast<std::size_t>(to)];
+                           position += vector.coordinate(from, vector.batch, vector.token);
+                           if (position >= claim.max_position) return std::nullopt;
+                           return taken;
+                         }});
+      }
+    }
     for (std::int64_t size = 2; size <= most; ++size) sizes.push_back(size);
     sizes.insert(sizes.end(), {96, 128, 256, 512, 1024});
     for (const std::int64_t size : sizes) {

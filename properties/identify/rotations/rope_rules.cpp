@@ -33,6 +33,13 @@ bool is_one_of_many(const RopeScaling& rule, double theta) {
   return false;
 }
 
+LongropeScaling with_factors_of(Dtype format, LongropeScaling rule) {
+  for (auto* factors : {&rule.short_factor, &rule.long_factor}) {
+    for (double& factor : *factors) factor = round_to(format, factor);
+  }
+  return rule;
+}
+
 // The lengths L under which a truncated ramp has the same ends: n ln(L / (2 pi beta)) / (2 ln theta) is between the
 // same two pairs for both betas.
 Range lengths_of_ramp(const YarnScaling& yarn, double theta, std::int64_t width) {
@@ -147,6 +154,11 @@ class Fitter {
       other.long_mscale.reset();
       other.attention_factor = seen_factor();
       list.emplace_back(other);
+      // As a model's weights are, of which such lists are taken for some.
+      for (const Dtype narrow : {Dtype::bfloat16, Dtype::float16}) {
+        list.emplace_back(with_factors_of(narrow, *longrope));
+        list.emplace_back(with_factors_of(narrow, other));
+      }
     }
     return list;
   }

@@ -79,6 +79,45 @@ bool have_no_signs(const std::vector<std::int64_t>& positions, const Rows& rows,
   return lost >= enough;
 }
 
+namespace {
+
+// A number of so many bits, whatever its exponent.
+enum class Shortened { rounded, cut };
+double of_bits(double value, int bits, Shortened how) {
+  if (value == 0) return value;
+  const double unit = std::ldexp(1, std::ilogb(value) + 1 - bits);
+  return unit * (how == Shortened::rounded ? std::nearbyint(value / unit) : std::trunc(value / unit));
+}
+
+// The same of formats of other numbers of bits, and of bits that are cut off, as a mask does. The vector `x` has numbers
+// of 14 bits.
+std::string words_of_shortened_vectors(const Tensor& x, const Tensor& at_0, const Tensor& at_1,
+                                       const std::vector<TurnedPair>& pairs, Dtype dtype, double size) {
+  const double off = 8 * unit_of(dtype);
+  constexpr int fewest = 4;
+  constexpr int most = 12;
+  for (int bits = most; bits >= fewest && bits + 8 <= format_of(dtype).precision; --bits) {
+    for (const Shortened how : {Shortened::rounded, Shortened::cut}) {
+      bool are_short = true;
+      bool is_result = true;
+      for (const TurnedPair& pair : pairs) {
+        for (const auto& [from, to] :
+             {std::pair{pair.input.first, pair.output.first}, std::pair{pair.input.second, pair.output.second}}) {
+          are_short = are_short && std::fabs(at_0.at(to) / size - of_bits(x.at(from), bits, how)) <= off;
+          is_result = is_result && of_bits(at_1.at(to), bits, how) == at_1.at(to);
+        }
+      }
+      if (!are_short || is_result) continue;
+      return how == Shortened::rounded
+                 ? fmt::format("vectors are rounded to {} bits before they are turned", bits)
+                 : fmt::format("vectors are cut to {} bits before they are turned, not rounded", bits);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string words_of_rounded_vectors(Session& session, const Spec& spec, const Rope& shape,
                                      const std::vector<TurnedPair>& pairs, double size) {
   // Numbers that no 16-bit format has.
@@ -105,7 +144,7 @@ std::string words_of_rounded_vectors(Session& session, const Spec& spec, const R
                          format_of(narrow).precision);
     return fmt::format("vectors are rounded to {} before they are turned", name_of(narrow));
   }
-  return {};
+  return words_of_shortened_vectors(x, at_0, at_1, pairs, spec.dtype, size);
 }
 
 std::optional<std::int64_t> place_of_0(const std::vector<PairValues>& row, const std::vector<MeasuredTurn>& turns,

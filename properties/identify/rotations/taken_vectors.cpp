@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
 
 namespace sextant::identify {
@@ -200,6 +201,10 @@ bool AskedVectors::is_explained(const Looked& one, const TakenVector& taken, dou
     const auto channel = static_cast<std::int64_t>(i);
     got.set(channel, got.at(channel) + taken.plus[i]);
   }
+  for (const auto& [channel, number] : taken.passed) {
+    if (!(std::fabs(answered.at(channel) - number) <= ulp(got.dtype, std::fabs(number)))) return false;
+    got.set(channel, x.at(channel));
+  }
   for (std::size_t i = 0; i < taken.given.size(); ++i) x.set(static_cast<std::int64_t>(i), taken.given[i]);
   Call part{.positions = taken.place, .vectors = {x}, .fill = of.call.fill};
   if (is_of<QkNormRope>(taken.spec)) {
@@ -247,6 +252,15 @@ bool AskedVectors::are_explained(const VectorReading& reading,
 
 bool AskedVectors::are_any_wrong(const std::function<bool(const VectorInCall& vector)>& counts) const {
   return std::ranges::any_of(looked_, [&](const Looked& one) { return one.is_wrong && counts(vector_of(one)); });
+}
+
+std::optional<std::int64_t> AskedVectors::fewest_tokens_of_wrong() const {
+  std::optional<std::int64_t> fewest;
+  for (const Looked& one : looked_) {
+    const std::int64_t tokens = answers_[one.answer].tokens;
+    if (one.is_wrong && (!fewest || tokens < *fewest)) fewest = tokens;
+  }
+  return fewest;
 }
 
 std::optional<double> AskedVectors::often_greatest() const {

@@ -56,7 +56,9 @@ struct TakenVector {
   std::vector<double> plus = {};
   std::vector<double> given = {};  ///< what is turned in place of the vector; empty where it is the vector
   std::vector<std::int64_t> written =
-      {};                    ///< the channel in which each one of the right answer stands; empty for itself
+      {};  ///< the channel in which each one of the right answer stands; empty for itself
+  /// Channels that are not turned, and the number that each has, to a last place, in place of the vector's own.
+  std::map<std::int64_t, double> passed = {};
   bool is_as_given = false;  ///< it is the vector itself, bit for bit
 };
 
@@ -105,6 +107,9 @@ class AskedVectors {
 
   /// Whether some vector for which this is true is wrong.
   bool are_any_wrong(const std::function<bool(const VectorInCall& vector)>& counts) const;
+
+  /// The number of tokens of the shortest call that has a wrong vector.
+  std::optional<std::int64_t> fewest_tokens_of_wrong() const;
 
   /// The wrong vectors are those for which this is true; at position 0, which shows no angle, nothing is known. There
   /// are vectors that are right.
