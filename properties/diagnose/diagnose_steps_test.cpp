@@ -410,6 +410,25 @@ TEST(DiagnosedSteps, LeaveARuleOutInStepsOfOneQuery) {
             "and in whole calls");
 }
 
+// Steps of one query see their last keys alone, as many as `seen` of all says.
+TEST(DiagnosedSteps, SeeOtherKeysOfShortCaches) {
+  const auto seeing = [](std::int64_t (*seen)(std::int64_t keys)) {
+    return [seen](Asked& asked) {
+      if (!asked.is_step() || asked.queries() != 1 || asked.inputs.contains("ends")) return;
+      const std::int64_t count = seen(asked.keys());
+      std::vector<std::int64_t> starts(static_cast<std::size_t>(asked.rows()), asked.keys() - count);
+      asked.inputs["starts"] = Tensor::of_integers({asked.rows()}, starts);
+    };
+  };
+  const std::string own = "in a step queries see its own tokens alone, none of those before, in steps of one query";
+  EXPECT_EQ(said(seeing([](std::int64_t) { return std::int64_t{1}; }), plain).find(own), 0U);
+  const std::string few = said(seeing([](std::int64_t keys) { return keys <= 16 ? std::int64_t{1} : keys; }), plain);
+  EXPECT_TRUE(few.starts_with(own) && few.ends_with(", over 12 keys and not over 165")) << few;
+  const std::string another =
+      said(seeing([](std::int64_t keys) { return keys <= 16 ? std::int64_t{1} : keys - 9; }), plain);
+  EXPECT_TRUE(another.starts_with("values are wrong in steps of one query")) << another;
+}
+
 // Rows 2i and 2i + 1 exchange what is cached.
 TEST(DiagnosedSteps, ReadOtherRowsCaches) {
   const auto exchanged = [](std::vector<const char*> names, std::int64_t (*source)(std::int64_t row)) {

@@ -72,21 +72,23 @@ bool Conditions::is_refuted(AskedAs call) const {
     if (request) fill_padding(*request);
     if (shown(std::move(request)) == Shows::neither) return true;
   }
-  if (!names("row")) return false;
   constexpr std::int64_t several[] = {3, 4};
   switch (call) {
     case AskedAs::usual:
-      return std::ranges::any_of(several,
-                                 [&](std::int64_t rows) { return shown_by(short_call, rows) == Shows::neither; });
-    case AskedAs::padded: return shown(case_of(claim_, AskedAs::padded_rows)) == Shows::neither;
-    case AskedAs::padded_step: return shown(case_of(claim_, AskedAs::padded_rows_step)) == Shows::neither;
+      return names("row") && std::ranges::any_of(several, [&](std::int64_t rows) {
+               return shown_by(short_call, rows) == Shows::neither;
+             });
+    case AskedAs::padded: return names("row") && shown(case_of(claim_, AskedAs::padded_rows)) == Shows::neither;
+    case AskedAs::padded_step:
+      return names("row") && shown(case_of(claim_, AskedAs::padded_rows_step)) == Shows::neither;
     case AskedAs::step:
     case AskedAs::short_step:
     case AskedAs::pair_step:
-      return std::ranges::any_of(several, [&](std::int64_t rows) {
-        return shown(last_of(ordinary_case(claim_, short_call, rows, other_drawing), kind_of(call).queries)) ==
-               Shows::neither;
-      });
+      if (shown_by_step(long_call, kind_of(call).queries, most_heads_of_long) == Shows::neither) return true;
+      return names("row") && std::ranges::any_of(several, [&](std::int64_t rows) {
+               return shown(last_of(ordinary_case(claim_, short_call, rows, other_drawing), kind_of(call).queries)) ==
+                      Shows::neither;
+             });
     default: return false;
   }
 }
@@ -134,7 +136,13 @@ std::string Conditions::of(AskedAs call, const AttentionCase& request, const Ask
     case AskedAs::padded_rows: return with_kinds(of_padded_rows());
     case AskedAs::step:
     case AskedAs::short_step:
-    case AskedAs::pair_step: return of_batches_of_steps(kind_of(call).queries) + kinds;
+    case AskedAs::pair_step: {
+      const std::int64_t queries = kind_of(call).queries;
+      const bool is_of_few_keys = shown_by_step(long_call, queries, most_heads_of_long) == Shows::claim &&
+                                  shown_by_step(short_call, queries, most_heads_of_long) == Shows::it;
+      return of_batches_of_steps(queries) + kinds +
+             (is_of_few_keys ? fmt::format(", over {} keys and not over {}", short_call, long_call) : "");
+    }
     case AskedAs::long_step:
       return names("step") || names("cache") ? "" : ", in steps over more keys than the window has";
     case AskedAs::long_short_step: return ", in steps of one query over more keys than the window has";

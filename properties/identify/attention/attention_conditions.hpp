@@ -24,8 +24,8 @@ class Conditions {
   Conditions(Session& session, const Spec& claim, const OtherAttention& other)
       : session_(session), claim_(claim), other_(other) {}
 
-  /// Whether what it says of padding is not so where that holds other keys and values, or what it says of batch rows is
-  /// not so of more rows, whose positions, ends and vectors all differ.
+  /// Whether what it says of padding is not so where that holds other keys and values, what it says of steps not over
+  /// many keys, or what it says of batch rows not of more rows, whose positions, ends and vectors all differ.
   bool is_refuted(AskedAs call) const;
 
   /// Whether it is so of other vectors too, and, of some batch rows, of other numbers of them.

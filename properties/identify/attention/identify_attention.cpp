@@ -24,6 +24,7 @@
 #include "properties/identify/attention/finite_masks.hpp"
 #include "properties/identify/attention/kinds_of_calls.hpp"
 #include "properties/identify/attention/other_query_scales.hpp"
+#include "properties/identify/attention/other_steps.hpp"
 #include "properties/identify/attention/overflowing_scores.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/rotations/identify_rope.hpp"
@@ -250,7 +251,7 @@ class AttentionIdentifier {
   }
 
   // Whether steps, whose queries are a call's last ones, have its mask too: ", in whole calls alone". Those whose
-  // queries see what is claimed show nothing.
+  // queries see what is claimed show nothing, nor do those that are right with the mask too.
   std::string condition_of(const MaskOfCall& mask) {
     std::vector<ShownKind> shown{{{0, HasPadding::no}, Shows::it}};
     for (const std::int64_t queries : asked_queries) {
@@ -262,7 +263,22 @@ class AttentionIdentifier {
       try {
         const AskedCase asked(session_, claim_, last_of(ordinary_case(claim_, mask.tokens, mask.rows), queries),
                               claimed_.num_heads);
-        shown.push_back({{queries, HasPadding::no}, asked.wrong().empty() ? Shows::claim : Shows::it});
+        // Bounds of 16 bits may admit both.
+        const OtherAttention masked = with_mask(
+            "",
+            [](Spec& spec, AttentionCase&) {
+              held<Attention>(spec)->causal = false;
+              held<Attention>(spec)->window.reset();
+            },
+            [&](const ScoresOfQuery& of, std::int64_t key) {
+              return mask.sees(of.place.batch, of.place.head, of.request.token_of(of.place.batch, of.place.token), key);
+            });
+        const bool is_claimed = asked.wrong().empty();
+        const bool may_be_masked = is_claimed && asked.off_of(masked, asked.places()).has_value();
+        shown.push_back({{queries, HasPadding::no},
+                         !is_claimed     ? Shows::it
+                         : may_be_masked ? Shows::either
+                                         : Shows::claim});
       } catch (const SubjectFailure&) {
         // It has no steps.
       }
