@@ -326,6 +326,31 @@ TEST(OtherAxes, AreToldOfSomeCodesAlone) {
 }
 
 // A grid's claim has fewer fields than one of any number of axes, which tell what differs.
+// The four quarters of a row in another order, of which no axis has its own channels.
+TEST(OtherAxes, AreToldByTheOrderOfTheirFunctions) {
+  const auto in_order = [](const std::vector<std::int64_t>& quarters) {
+    return FunctionSubject("quarters", [quarters](const Spec& spec) -> FunctionSubject::Call {
+      const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+      return [right, quarters](std::string_view operation, const Tensors& inputs) {
+        Tensors outputs = right->call(operation, inputs);
+        Tensor& y = outputs.begin()->second;
+        const Tensor own = y;
+        const std::int64_t width = y.shape.back();
+        for (std::int64_t i = 0; i < y.elements(); ++i) {
+          const std::int64_t quarter = quarters[static_cast<std::size_t>(i % width / (width / 4))];
+          y.set(i, own.at(i / width * width + quarter * (width / 4) + i % (width / 4)));
+        }
+        return outputs;
+      };
+    });
+  };
+  const std::string grid = R"({"encoding":"sinusoidal_2d","dim":64,"height":14,"width":20,"layout":"concatenated"})";
+  EXPECT_EQ(told_of(in_order({0, 2, 1, 3}), grid),
+            "channels come in another order: sines of axis 0, sines of axis 1, cosines of axis 0, cosines of axis 1");
+  EXPECT_EQ(told_of(in_order({2, 0, 3, 1}), grid),
+            "channels come in another order: sines of axis 1, sines of axis 0, cosines of axis 1, cosines of axis 0");
+}
+
 TEST(OtherAxes, OfAGridAreToldByFieldsThatItHasNot) {
   const FunctionSubject subject("alternating", [](const Spec&) -> FunctionSubject::Call {
     const std::shared_ptr<Session> other = builtin_subject()->open(

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -96,6 +97,42 @@ TEST(IdentifiedCallsOfALaxerClass, AreAskedToo) {
   const Identification found = identify(subject, parse_spec(claim));
   EXPECT_NE(found.confidence, Confidence::high);
   EXPECT_NE(found.confidence, Confidence::medium);
+}
+
+// What goes by the magnitude of vectors, or by how many cells of a grid are asked, shows in no small call.
+TEST(IdentifiedCallsOfOthers, OfLargeVectorsMakeANameUnsure) {
+  const FunctionSubject limited("limited", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right](std::string_view operation, const Tensors& inputs) {
+      Tensors outputs = right->call(operation, inputs);
+      Tensor& y = outputs.at("y");
+      for (std::int64_t i = 0; i < y.elements(); ++i) y.set(i, std::clamp(y.at(i), -65504.0, 65504.0));
+      return outputs;
+    };
+  });
+  const auto session = limited.open(parse_spec(claim));
+  EXPECT_TRUE(answers_unlike(*session, parse_spec(claim)).starts_with("where vectors are large"));
+}
+
+TEST(IdentifiedCallsOfOthers, OfManyCellsMakeANameUnsure) {
+  const std::string grid = R"({"encoding":"sinusoidal_2d","dim":32,"height":14,"width":20})";
+  const FunctionSubject tiled("tiled", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right](std::string_view operation, const Tensors& inputs) {
+      Tensors others = inputs;
+      Tensor& positions = others.at("positions");
+      std::vector<std::int64_t> list = positions.integers();
+      const std::size_t cells = list.size() / 2;
+      for (std::size_t i = cells; cells > 64 && i < list.size(); ++i) list[i] %= 16;
+      positions = Tensor::of_integers(positions.shape, list);
+      return right->call(operation, others);
+    };
+  });
+  const Identification found = identify(tiled, parse_spec(grid));
+  EXPECT_NE(found.confidence, Confidence::high);
+  EXPECT_NE(found.confidence, Confidence::medium);
+  EXPECT_LT(found.calls, 200);
+  EXPECT_EQ(identify(*builtin_subject(), parse_spec(grid)).confidence, Confidence::high);
 }
 
 }  // namespace

@@ -242,6 +242,53 @@ bool are_many(const std::string& words) {
          words.starts_with("rows whose");
 }
 
+// What a condition on values may look at.
+struct SizeOf {
+  std::string_view words;
+  double JudgedVector::*size;
+};
+constexpr SizeOf sizes[] = {
+    {"vectors whose greatest value is", &JudgedVector::size},
+    {"vectors whose values sum up, without their signs, to", &JudgedVector::sum},
+    {"tokens whose values sum up, over all heads and without their signs, to", &JudgedVector::token_sum}};
+
+void add_sizes(std::vector<WrongPlace>& list, const std::vector<const JudgedVector*>& wrong) {
+  const auto add = [&](const SizeOf& of, double size, std::string_view side, auto is_in, auto gap) {
+    if (!(size > 0) || !std::isfinite(size)) return;
+    std::string words = fmt::format("{} {:.3g} or {}", of.words, size, side);
+    std::string where = "in " + words;
+    list.push_back({std::move(words), std::move(where), true,
+                    [member = of.size, is_in](const JudgedVector& vector) { return is_in(vector.*member); }});
+    list.back().least_size = size;
+    list.back().gap = gap;
+  };
+  for (const SizeOf& of : sizes) {
+    const auto size_of_one = [&](const JudgedVector* vector) { return vector->*of.size; };
+    const double least = size_of_one(*std::ranges::min_element(wrong, {}, size_of_one));
+    add(
+        of, least, "more", [least](double size) { return size >= least; },
+        [least, member = of.size](const std::vector<JudgedVector>& of_place) {
+          double right = 0;
+          for (const JudgedVector& vector : of_place) {
+            if (!vector.is_wrong && vector.*member < least) right = std::max(right, vector.*member);
+          }
+          return fmt::format(" (right up to {:.3g})", right);
+        });
+    const double most = size_of_one(*std::ranges::max_element(wrong, {}, size_of_one));
+    const std::size_t before = list.size();
+    add(
+        of, most, "less", [most](double size) { return size <= most; },
+        [most, member = of.size](const std::vector<JudgedVector>& of_place) {
+          double right = HUGE_VAL;
+          for (const JudgedVector& vector : of_place) {
+            if (!vector.is_wrong && vector.*member > most) right = std::min(right, vector.*member);
+          }
+          return std::isfinite(right) ? fmt::format(" (right from {:.3g} on)", right) : std::string();
+        });
+    if (list.size() > before) list.back().is_of_count = true;
+  }
+}
+
 // Places that hold all wrong vectors, the most special first.
 std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors, double step_of_positions) {
   std::vector<const JudgedVector*> wrong;
@@ -371,26 +418,7 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       repeated.push_back({fmt::format("heads after the last whole {}", step),
                           fmt::format("in heads after the last whole {}", step), true, is_head_left});
   }
-  const double least = std::ranges::min(wrong, {}, &JudgedVector::size)->size;
-  if (least > 0 && std::isfinite(least)) {
-    const std::string words = fmt::format("vectors whose greatest value is {:.3g} or more", least);
-    bounded.push_back({words, "in " + words, true, [least](const JudgedVector& v) { return v.size >= least; }});
-    bounded.back().least_size = least;
-    bounded.back().gap = [least](const std::vector<JudgedVector>& of_place) {
-      double right = 0;
-      for (const JudgedVector& vector : of_place) {
-        if (!vector.is_wrong && vector.size < least) right = std::max(right, vector.size);
-      }
-      return fmt::format(" (right up to {:.3g})", right);
-    };
-  }
-  const double most = std::ranges::max(wrong, {}, &JudgedVector::size)->size;
-  if (most > 0 && std::isfinite(most)) {
-    const std::string words = fmt::format("vectors whose greatest value is {:.3g} or less", most);
-    bounded.push_back({words, "in " + words, true, [most](const JudgedVector& v) { return v.size <= most; }});
-    bounded.back().least_size = most;
-    bounded.back().is_of_count = true;
-  }
+  add_sizes(bounded, wrong);
   std::vector<WrongPlace> of_calls;
   Traits common = ~Traits{0};
   for (const JudgedVector* vector : wrong) common &= vector->traits;
@@ -412,9 +440,11 @@ std::string words_of(std::vector<const WrongPlace*> places, const std::vector<Ju
   std::ranges::stable_sort(places, {}, [](const WrongPlace* one) {
     return one->words.starts_with("calls") || one->words.starts_with("batches") ? 1 : 0;
   });
-  // Up to where others are right is said of those that have the other places.
+  // Up to where others are right is said of those that have the other places; of numbers of heads, rows and positions,
+  // of which another place may leave some out by itself, of all.
   const auto gap_of = [&](const WrongPlace* one) {
     if (!one->gap) return std::string();
+    if (!one->words.starts_with("calls") && !one->least_size) return one->gap(vectors);
     std::vector<JudgedVector> of_place;
     std::ranges::copy_if(vectors, std::back_inserter(of_place), [&](const JudgedVector& vector) {
       return std::ranges::all_of(places, [&](const WrongPlace* other) { return other == one || other->holds(vector); });

@@ -593,6 +593,7 @@ void VectorJudge::judge(const Call& call) {
   const bool are_drawn = (call.fill >= placed && call.fill < constant_vectors) || drawing_of(call.fill) != call.fill;
   const std::int64_t greatest = std::ranges::max(call.positions);
   std::int64_t looked_into = 0;
+  double sum_of_token = 0;
   for (std::int64_t vector = 0; vector < vectors; ++vector) {
     const std::int64_t token = vector / shape[2];
     JudgedVector& one = made_.emplace_back();
@@ -619,8 +620,16 @@ void VectorJudge::judge(const Call& call) {
       if (static_cast<std::int64_t>(axis) < asked.axes)
         one.coordinates[axis] = asked.coordinate(static_cast<std::int64_t>(axis), one.batch, one.token);
     }
-    for (std::int64_t i = 0; i < width && turns; ++i)
-      one.size = std::max(one.size, std::fabs(call.vectors.front().at(vector * width + i)));
+    for (std::int64_t i = 0; i < width && turns; ++i) {
+      const double value = std::fabs(call.vectors.front().at(vector * width + i));
+      one.size = std::max(one.size, value);
+      one.sum += value;
+    }
+    if (one.head == 0) sum_of_token = 0;
+    sum_of_token += one.sum;
+    // Known once its last head is.
+    for (std::int64_t head = 0; one.head + 1 == one.heads && head < one.heads; ++head)
+      made_[made_.size() - 1 - static_cast<std::size_t>(head)].token_sum = sum_of_token;
     if (turns) one.like_neighbours = like_neighbours(right, one, vector, width);
     const std::int64_t enough = whole ? 3 : 24;
     const Look how = looked_into < enough ? Look::into : Look::at_all;

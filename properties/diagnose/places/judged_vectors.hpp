@@ -55,6 +55,8 @@ struct JudgedVector {
   std::int64_t fall = 0;                                   ///< least_fall() of its row
   std::int64_t grid_rows = 0;                              ///< rows_before_first_again() of its row
   double size = 0;                                         ///< the greatest of its channels before it is turned
+  double sum = 0;                                          ///< of those without their signs
+  double token_sum = 0;                                    ///< likewise, of all heads of its token
   bool is_ordinary = true;  ///< not one of every magnitude or of (1, 0), where errors may be hidden
   bool is_wrong = false;
   std::vector<std::int64_t> wrong_channels = {};  ///< of some wrong vectors; empty of the others

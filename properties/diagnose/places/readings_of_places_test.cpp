@@ -89,6 +89,10 @@ const std::vector<ToldAtPlace>& told_at_places() {
       {"rope-negative-modulo", "accuracy:position=-64,tokens=1,batch=1,heads=1,fill=1",
        "negative positions, at every 64th position from number 0 on, have a position 64 less than their own, and the "
        "rest is right"},
+      {"rope-repeats-copied", "accuracy:position=1,tokens=8,batch=1,heads=1,fill=1,order=4",
+       "tokens at the position of the token before come back as those of the token before, and the rest is right"},
+      {"rope-small-is-padding", "accuracy:position=1,tokens=8,batch=1,heads=1,fill=1",
+       "tokens whose values sum up, over all heads and without their signs, to "},
       {"rope-last-of-long", "accuracy:position=1,tokens=500,batch=1,heads=1,fill=1", "the last vector of a call, in "},
   };
   return list;

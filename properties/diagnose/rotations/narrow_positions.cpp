@@ -69,9 +69,8 @@ std::vector<NarrowFormat> narrow_formats(const PositionGrid& grid) {
   list.push_back(
       {fmt::format("positions are numbers of 32 bits with a sign: {} is taken for -{}", of_31_bits, of_31_bits),
        [](std::int64_t count) { return wrapped_at_32_bits(count, -of_31_bits); }, about_32_bits});
-  std::erase_if(about_32_bits, [](std::int64_t position) {
-    return position > 301 && wrapped_at_32_bits(position, 0) > of_31_bits;
-  });
+  std::erase_if(about_32_bits,
+                [](std::int64_t position) { return position > 301 && wrapped_at_32_bits(position, 0) > of_31_bits; });
   list.push_back({fmt::format("positions are numbers of 32 bits without a sign: {} is taken for 0", of_32_bits),
                   [](std::int64_t count) { return wrapped_at_32_bits(count, 0); }, about_32_bits});
   return list;
@@ -105,8 +104,8 @@ std::optional<DiagnosedDifference> narrow_positions(const Subject& subject, cons
     Call other = call;
     for (std::int64_t& position : other.positions) position = format.of(position);
     constexpr std::ptrdiff_t fewest = 4;
-    const auto moved = std::ranges::count_if(
-        positions, [&](std::int64_t position) { return format.of(position) != position; });
+    const auto moved =
+        std::ranges::count_if(positions, [&](std::int64_t position) { return format.of(position) != position; });
     if (moved < fewest) continue;
     Spec spec = claim;
     if (std::ranges::min(other.positions) < claim.min_position) {
@@ -126,9 +125,9 @@ std::optional<DiagnosedDifference> narrow_positions(const Subject& subject, cons
     const bool is_most = own.deviation.of_bound > surely * std::max(judged.deviation.of_bound, 1.0);
     if (own.within != reference::Certainty::no || (!is_all && !is_most)) continue;
     return DiagnosedDifference{
-        fmt::format("{}{}", format.words,
-                    is_all ? ""
-                           : fmt::format("; the rest is computed less exactly than {} allows", name_of(claim.accuracy))),
+        fmt::format(
+            "{}{}", format.words,
+            is_all ? "" : fmt::format("; the rest is computed less exactly than {} allows", name_of(claim.accuracy))),
         "I10", DiagnosedStage::position};
   }
   return std::nullopt;

@@ -35,6 +35,7 @@ struct Formula {
   std::function<double(std::int64_t)> position = [](std::int64_t given) { return static_cast<double>(given); };
   std::function<double(double)> result = [](double value) { return value; };
   double factor = 1;
+  double sines_ahead = 0;  // how many positions
 };
 
 Tensors rotated(const Formula& formula, const Tensors& inputs) {
@@ -47,7 +48,7 @@ Tensors rotated(const Formula& formula, const Tensors& inputs) {
     for (std::int64_t pair = 0; pair < half; ++pair) {
       const double angle = position * formula.frequency(pair, length);
       const double cos = formula.factor * std::cos(angle);
-      const double sin = formula.factor * std::sin(angle);
+      const double sin = formula.factor * std::sin(angle + formula.sines_ahead * formula.frequency(pair, length));
       const std::int64_t at = vector * width + pair;
       y.set(at, formula.result(x.at(at) * cos - x.at(at + half) * sin));
       y.set(at + half, formula.result(x.at(at) * sin + x.at(at + half) * cos));
@@ -250,6 +251,60 @@ TEST(OtherRotationsFormula, RoundsLongropesFactors) {
   EXPECT_EQ(told(rounded, longrope), "longrope's factors are rounded to bfloat16");
 }
 
+TEST(OtherRotationsFormula, HasSinesOfAnotherPosition) {
+  Formula ahead;
+  ahead.sines_ahead = 1;
+  EXPECT_EQ(told(ahead, plain), "sines are those of the position after, p + 1, and cosines of its own");
+}
+
+// A right answer to the right inputs, each value of which is changed by where it stands.
+std::string told_of_outputs(
+    const std::string& claim,
+    const std::function<double(double value, std::int64_t channel, const Tensors& inputs, std::int64_t i)>& changed) {
+  const FunctionSubject subject("changed", [&](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right, changed](std::string_view operation, const Tensors& inputs) {
+      Tensors outputs = right->call(operation, inputs);
+      for (auto& [name, y] : outputs) {
+        for (std::int64_t i = 0; i < y.elements(); ++i) y.set(i, changed(y.at(i), i % y.shape.back(), inputs, i));
+      }
+      return outputs;
+    };
+  });
+  const auto difference = other_rotation(subject, parse_spec(claim), nullptr);
+  return difference ? difference->words : "nothing";
+}
+
+TEST(OtherRotationsFormula, MultipliesChannelsThatDoNotTurn) {
+  constexpr auto partial = R"({"encoding":"rope","head_dim":32,"rotary_dim":16,"rope_scaling":{"rope_type":"yarn",
+      "factor":8,"original_max_position_embeddings":1024,"attention_factor":1.25}})";
+  const auto times = [&](double factor) {
+    return told_of_outputs(partial, [factor](double value, std::int64_t channel, const Tensors&, std::int64_t) {
+      return channel < 16 ? value : factor * value;
+    });
+  };
+  EXPECT_EQ(times(1.25), "the attention factor multiplies the channels that are not rotated too");
+  EXPECT_EQ(times(1.5), "nothing");
+}
+
+TEST(OtherRotationsFormula, HasAnotherZeta) {
+  constexpr auto xpos = R"({"encoding":"xpos","head_dim":32,"role":"key","centre":0,"max_position":600})";
+  // Keys are divided by zeta^(p / 512).
+  const auto of = [&](double (*zeta)(double part)) {
+    return told_of_outputs(xpos, [zeta](double value, std::int64_t channel, const Tensors& inputs, std::int64_t i) {
+      const double part = static_cast<double>(channel % half) / half;
+      const Tensor& x = inputs.at("x");
+      const auto position = static_cast<double>(
+          inputs.at("positions").integers()[static_cast<std::size_t>(i / (x.shape[2] * x.shape[3]))]);
+      return value * std::pow((part + 0.4) / 1.4 / zeta(part), position / 512);
+    });
+  };
+  EXPECT_EQ(of([](double part) { return part + 0.4; }), "zeta is 2i / n + 0.4, not divided by 1.4 as the claim has it");
+  EXPECT_EQ(of([](double part) { return (part + 0.5) / 1.5; }),
+            "zeta is (2i / n + 0.5) / (1 + 0.5), where the claim has 0.4 in place of 0.5");
+  EXPECT_EQ(of([](double part) { return (part + 0.4) / 1.4; }), "nothing");
+}
+
 // A right answer to other inputs.
 std::string told_of_inputs(const std::string& claim, const std::function<void(Tensors& inputs)>& change_inputs) {
   const FunctionSubject subject("changed", [&](const Spec& spec) -> FunctionSubject::Call {
@@ -262,6 +317,37 @@ std::string told_of_inputs(const std::string& claim, const std::function<void(Te
   });
   const auto difference = other_rotation(subject, parse_spec(claim), nullptr);
   return difference ? difference->words : "nothing";
+}
+
+// Heads that are made smaller by as much as their roots are come out larger by it.
+TEST(OtherRotationsFormula, LimitsSumsOfSquares) {
+  constexpr auto claim = R"({"encoding":"qk_norm_rope","head_dim":32,"epsilon":1e-30})";
+  const auto limited = [&](double (*sum_of)(double sum)) {
+    const FunctionSubject subject("limited", [sum_of](const Spec& spec) -> FunctionSubject::Call {
+      const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+      return [right, sum_of](std::string_view operation, const Tensors& inputs) {
+        Tensors outputs = right->call(operation, inputs);
+        auto output = outputs.begin();
+        for (const char* name : {"k", "q"}) {
+          const Tensor& x = inputs.at(name);
+          Tensor& y = output->second;
+          for (std::int64_t start = 0; start < x.elements(); start += width) {
+            double sum = 0;
+            for (std::int64_t i = start; i < start + width; ++i) sum += x.at(i) * x.at(i);
+            if (sum == 0) continue;
+            for (std::int64_t i = start; i < start + width; ++i) y.set(i, y.at(i) * std::sqrt(sum / sum_of(sum)));
+          }
+          ++output;
+        }
+        return outputs;
+      };
+    });
+    const auto difference = other_rotation(subject, parse_spec(claim), nullptr);
+    return difference ? difference->words : "nothing";
+  };
+  EXPECT_EQ(limited([](double sum) { return std::min(sum, 65504.0); }),
+            "the sum of a head's squares is limited to 65504: greater heads come out too large");
+  EXPECT_EQ(limited([](double sum) { return sum; }), "nothing");
 }
 
 TEST(OtherRotationsFormula, RoundsWeightsOfNorms) {

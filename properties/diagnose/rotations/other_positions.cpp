@@ -568,6 +568,11 @@ std::vector<CallPlaces> calls_about_extents(const Spec& claim) {
     calls.push_back({2, 2, {97, 83, 41, 23, 7, 101, 71, 53, 19, 5}});
     // Ends whose distance the steps between divide.
     calls.push_back({2, 1, {10, 3, 50, 1, 26, 40, 2, 9, 7, 20}});
+    // A long row whose ends are those of consecutive positions, and what is between is not.
+    CallPlaces with_ends{1, 1, {21}};
+    for (std::int64_t token = 1; token < 99; ++token) with_ends.positions.push_back(1 + (token * 97 + 31) % 113);
+    with_ends.positions.push_back(120);
+    calls.push_back(std::move(with_ends));
     // Positions that come twice, and steps back.
     calls.push_back({2, 1, {5, 9, 5, 14, 31, 2, 3, 8, 40, 71}});
     calls.push_back({2, 1, {11, 12, 13, 40, 41, 6, 6, 7, 30, 31}});

@@ -112,6 +112,36 @@ TEST(OtherSequences, AreOfSomeRowsAndCalls) {
             "in batches of several rows positions are counted one by one from the first row's first, whatever the row");
 }
 
+// The length from which it is so lies between those that are always asked.
+TEST(OtherSequences, AreOfCallsFromALengthOn) {
+  const auto from = [](std::size_t fewest, bool (*holds)(const std::vector<std::int64_t>& row)) {
+    return told([=](Rows& rows) {
+      for (auto& row : rows) {
+        if (row.size() < fewest || !holds(row)) continue;
+        for (std::size_t token = 0; token < row.size(); ++token)
+          row[token] = row.front() + static_cast<std::int64_t>(token);
+      }
+    });
+  };
+  EXPECT_EQ(from(37, [](const std::vector<std::int64_t>&) { return true; }),
+            "in calls of 37 and more tokens positions are taken to be consecutive from the row's first");
+  EXPECT_EQ(
+      from(64, [](const std::vector<std::int64_t>& row) { return row.back() - row.front() == std::ssize(row) - 1; }),
+      "in calls of 64 and more tokens, in rows that end where they would if they were consecutive, positions run "
+      "evenly from the row's first to its last, whatever those between");
+}
+
+TEST(OtherSequences, AreCountedAnewWherePositionsFall) {
+  EXPECT_EQ(told([](Rows& rows) {
+              for (auto& row : rows) {
+                const auto own = row;
+                for (std::size_t token = 1; token < row.size(); ++token)
+                  row[token] = own[token] < own[token - 1] ? 0 : row[token - 1] + own[token] - own[token - 1];
+              }
+            }),
+            "where a row's positions fall they are counted anew from 0, in the row's own steps, as in packed rows");
+}
+
 TEST(OtherSequences, HavePaddingAsOnes) {
   EXPECT_EQ(told([](Rows& rows) {
               for (auto& row : rows) {
