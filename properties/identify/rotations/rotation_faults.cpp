@@ -89,8 +89,8 @@ double of_bits(double value, int bits, Shortened how) {
   return unit * (how == Shortened::rounded ? std::nearbyint(value / unit) : std::trunc(value / unit));
 }
 
-// The same of formats of other numbers of bits, and of bits that are cut off, as a mask does. The vector `x` has numbers
-// of 14 bits.
+// The same of formats of other numbers of bits, and of bits that are cut off, as a mask does. The vector `x` has
+// numbers of 14 bits.
 std::string words_of_shortened_vectors(const Tensor& x, const Tensor& at_0, const Tensor& at_1,
                                        const std::vector<TurnedPair>& pairs, Dtype dtype, double size) {
   const double off = 8 * unit_of(dtype);
