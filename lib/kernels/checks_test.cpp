@@ -14,8 +14,8 @@ constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
 
 TEST(Within, BothEndsBelongToTheRange) {
-  for (const std::int64_t most : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 53,
-                                  (std::int64_t{1} << 62) - 1}) {
+  for (const std::int64_t most :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 53, (std::int64_t{1} << 62) - 1}) {
     EXPECT_TRUE(are_within(std::vector{-most, most, std::int64_t{0}}, most)) << most;
     EXPECT_FALSE(are_within(std::vector{most + 1}, most)) << most;
     EXPECT_FALSE(are_within(std::vector{-most - 1}, most)) << most;
