@@ -163,6 +163,9 @@ std::string held_lines(const Report& report, Colour colour) {
     const double of_bound = result->worst ? result->worst->deviation.of_bound : 0;
     const char* unit = names.empty() ? " of the bound" : "";
     names.push_back(of_bound > 0 ? fmt::format("{} {:.2g}{}", result->id, of_bound, unit) : result->id);
+    if (result->unsupported > result->cases)
+      names.back() += fmt::format(" ({} of {} cases, the others are unsupported)", result->cases,
+                                  result->cases + result->unsupported);
   }
   const auto line = [&](std::string_view label, const std::vector<std::string>& list) {
     if (list.empty()) return std::string();

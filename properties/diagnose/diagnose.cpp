@@ -329,11 +329,11 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked, const C
 
 std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim, const Clues& clues) {
   try {
-    return made(subject, claim, clues);
+    if (auto told = made(subject, claim, clues)) return told;
   } catch (const SubjectFailure&) {
     // The verdicts tell how it failed.
-    return first_told({[&] { return refused_calls(subject, subject.within_reach(claim)); }});
   }
+  return first_told({[&] { return refused_calls(subject, subject.within_reach(claim)); }});
 }
 
 }  // namespace sextant::identify

@@ -43,7 +43,8 @@ FunctionSubject with_frequencies(void (*change)(std::vector<double>&)) {
 TEST(Frequencies, OfTheBuiltinEncoderAreToldToBeRight) {
   const PropertyResult result = audited(*builtin_subject(), rope);
   EXPECT_EQ(result.verdict, Verdict::holds);
-  EXPECT_EQ(result.reason.find("none is off by more than its phases leave open; the frequencies are those of recipe:"),
+  EXPECT_EQ(result.reason.find("over all positions no frequency is off by more than its phases leave open; the "
+                               "frequencies are those of recipe:"),
             0U)
       << result.reason;
   EXPECT_NE(result.reason.find("recipe:float64"), std::string::npos) << result.reason;
@@ -82,7 +83,8 @@ TEST(Frequencies, OfWrongPairsAreNone) {
   });
   const PropertyResult result = audited(wrong, rope);
   EXPECT_EQ(result.verdict, Verdict::violated);
-  EXPECT_NE(result.reason.find("their channels do not turn together, and have no frequency"), std::string::npos)
+  EXPECT_NE(result.reason.find("their channels do not turn together, and what two positions show is no frequency"),
+            std::string::npos)
       << result.reason;
   EXPECT_NE(result.simplest->finding.find("do not turn together"), std::string::npos) << result.simplest->finding;
 }

@@ -166,8 +166,10 @@ std::string unturned_text(const Rows& rows) {
     unturned += std::ranges::all_of(rows, is_kept) ? 0 : 1;
   }
   if (unturned == 0) return {};
-  return fmt::format("{} of {} pairs change their length: their channels do not turn together, and have no frequency",
-                     unturned, count);
+  return fmt::format(
+      "{} of {} pairs change their length: their channels do not turn together, and what two positions show is "
+      "no frequency",
+      unturned, count);
 }
 
 std::string frequencies_text(const std::vector<MeasuredFrequency>& frequencies,
@@ -178,7 +180,8 @@ std::string frequencies_text(const std::vector<MeasuredFrequency>& frequencies,
   const auto pair = static_cast<std::size_t>(worst - frequencies.begin());
   constexpr double small = 1e-3;
   const std::string text =
-      !(certainly_off(*worst) > 0) ? std::string("none is off by more than its phases leave open")
+      !(certainly_off(*worst) > 0)
+          ? std::string("over all positions no frequency is off by more than its phases leave open")
       : std::fabs(worst->measured - worst->claimed) > small * worst->claimed
           ? fmt::format("furthest off is pair {}'s, {:.5g} times the claimed one", pair,
                         worst->measured / worst->claimed)

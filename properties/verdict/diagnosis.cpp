@@ -9,7 +9,8 @@ namespace sextant {
 bool asks_for_diagnosis(std::span<const PropertyResult> results) {
   return std::ranges::any_of(results, [](const PropertyResult& result) {
     const bool is_refused = result.verdict == Verdict::crashed && result.reason.starts_with("reported an error");
-    return is_violated_law(result) || (is_refused && result.level != Level::advice);
+    const bool is_open = result.verdict == Verdict::undecided && result.unsupported > 0;
+    return is_violated_law(result) || ((is_refused || is_open) && result.level != Level::advice);
   });
 }
 

@@ -118,6 +118,7 @@ PropertyResult settled(PropertyResult about, const Tally& tally, Extent extent) 
   if (tally.failure) return failed(std::move(about), *tally.failure);
   PropertyResult result = std::move(about);
   result.cases = tally.judged;
+  result.unsupported = tally.unsupported;
   result.coverage = tally.coverage;
   result.horizon = tally.horizon;
   if (tally.worst) result.worst = tally.worst->example;

@@ -71,6 +71,7 @@ struct PropertyResult {
   Verdict verdict = Verdict::undecided;
   std::string reason;                ///< why it is not holds or violated, in one line; a note otherwise; may be empty
   std::int64_t cases = 0;            ///< how many were judged, blocks of a sweep among them
+  std::int64_t unsupported = 0;      ///< how many were not, as the subject serves no such calls; not kept in reports
   std::optional<Coverage> coverage;  ///< of the sweep, if there was one
   std::optional<Example> worst;      ///< the case nearest to, or farthest beyond, its bound
   std::optional<Example> simplest;   ///< the shrunk counterexample, or the case the subject failed in
