@@ -164,14 +164,16 @@ std::string held_lines(const Report& report, Colour colour) {
     const char* unit = names.empty() ? " of the bound" : "";
     names.push_back(of_bound > 0 ? fmt::format("{} {:.2g}{}", result->id, of_bound, unit) : result->id);
     if (result->unsupported > result->cases)
-      names.back() += fmt::format(" ({} of {} cases, the others are unsupported)", result->cases,
-                                  result->cases + result->unsupported);
+      names.back() += fmt::format(" ({} of {} cases)", result->cases, result->cases + result->unsupported);
   }
   const auto line = [&](std::string_view label, const std::vector<std::string>& list) {
     if (list.empty()) return std::string();
     return painted(colour, "32", fmt::format("  {:<9}", label)) +
            wrapped(fmt::format("{}", fmt::join(list, ", ")), 11, 110) + "\n";
   };
+  const bool is_of_few =
+      std::ranges::any_of(held, [](const PropertyResult* result) { return result->unsupported > result->cases; });
+  if (is_of_few) names.back() += "; the other cases are unsupported";
   if (!absent.empty()) absent.back() += " (theory says that it fails, and a case shows it)";
   return line("hold", names) + line("absent", absent);
 }

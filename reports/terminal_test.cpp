@@ -27,5 +27,16 @@ TEST(Terminal, TellsAReasonOnceForAllThatFailedOfIt) {
   EXPECT_NE(text.find("  beta                 crashed        another\n"), std::string::npos) << text;
 }
 
+TEST(Terminal, SaysHowFewCasesAVerdictRestsOn) {
+  Report report;
+  report.results = {result("alpha", Verdict::holds, ""), result("beta", Verdict::holds, "")};
+  for (PropertyResult& one : report.results) one.cases = 2;
+  report.results.front().unsupported = 44;
+  report.results.back().unsupported = 2;
+  const std::string text = write_terminal(report, Colour::none);
+  EXPECT_NE(text.find("hold     alpha (2 of 46 cases), beta; the other cases are unsupported\n"), std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace sextant::reports_terminal_test

@@ -39,6 +39,12 @@ TEST(Diagnosis, IsAskedForWhereAnAuditFails) {
   result.level = Level::advice;
   EXPECT_FALSE(asks_for_diagnosis(std::array{result}));
   EXPECT_FALSE(asks_for_diagnosis({}));
+  // Which calls are refused is worth telling too.
+  PropertyResult open;
+  open.verdict = Verdict::undecided;
+  EXPECT_FALSE(asks_for_diagnosis(std::array{open}));
+  open.unsupported = 1;
+  EXPECT_TRUE(asks_for_diagnosis(std::array{open}));
 }
 
 TEST(Diagnosis, TellsTheClaimThatHolds) {
