@@ -128,11 +128,13 @@ void compare_horizons(Comparison& comparison, const PropertyResult& older, const
   }
 }
 
-// Whether a violation is of values that the older report knew to be wrong: beyond the position up to which they were
-// right, or of a law that says of no single position where it failed. A contract does not rest on right values.
+// Whether a violation may be of values that the older report knew to be wrong: beyond the position up to which they
+// were right, or of a law that says of no single position where it failed, if other cases were asked of it: the same
+// cases held. A contract does not rest on right values.
 bool is_of_known_values(const PropertyResult& violated, const Terms& terms) {
   if (!terms.wrong_beyond) return false;
-  return violated.horizon ? *violated.horizon >= *terms.wrong_beyond : violated.level == Level::law;
+  return violated.horizon ? *violated.horizon >= *terms.wrong_beyond
+                          : violated.level == Level::law && !terms.asked_alike;
 }
 
 void compare_verdicts(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
@@ -149,8 +151,8 @@ void compare_verdicts(Comparison& comparison, const PropertyResult& older, const
     if (newer.simplest) line += ": " + newer.simplest->finding;
     const bool is_known = newer.verdict == Verdict::violated && is_of_known_values(newer, terms);
     if (is_known)
-      line += fmt::format("; not counted, since values were wrong already from position {} on",
-                          terms.grid.text(*terms.wrong_beyond + 1));
+      line += fmt::format("; not counted, since values were wrong already from position {} on{}",
+                          terms.grid.text(*terms.wrong_beyond + 1), newer.horizon ? "" : ", of which it may come");
     // It was wrong before; of other cases another is the first that shows it.
     const bool is_by_chance = !terms.asked_alike && is_wrong(older.verdict) && is_wrong(newer.verdict);
     if (is_by_chance) line += ", of other cases";
