@@ -45,6 +45,17 @@ std::vector<Question> questions_of_other_extents(const gen::PositionRange& range
           {.position = range.last - many(200), .tokens = many(200), .fill = 7}};
 }
 
+// Beyond what a whole number of 32 bits holds, with a sign and without one.
+std::vector<Question> questions_beyond_32_bits(const gen::PositionRange& range) {
+  std::vector<Question> questions;
+  constexpr std::int64_t few = 4;
+  for (const std::int64_t position : {(std::int64_t{1} << 31) + 5, (std::int64_t{1} << 32) + 301}) {
+    if (position >= range.first && position + few <= range.last)
+      questions.push_back({.position = position, .tokens = few, .fill = 7});
+  }
+  return questions;
+}
+
 // A call that the subject refuses tells nothing.
 bool is_off(Session& session, const EncodingModel& model, Judge& judge, const Call& call) {
   try {
@@ -81,6 +92,21 @@ std::string in_other_orders(Session& session, const EncodingModel& model, Judge&
     }
   }
   return {};
+}
+
+// Of rotations, a row of near positions behind the farthest one: what is counted from a row's first is rounded there.
+std::string behind_the_last(Session& session, const EncodingModel& model, Judge& judge) {
+  if (operation_of(model.spec().encoding) != Operation::rotate || axes_of(model.spec().encoding) != 1) return {};
+  const gen::PositionRange range = model.range();
+  constexpr std::int64_t tokens = 5;
+  const Question question{.position = range.first, .tokens = tokens, .heads = 2, .fill = 7};
+  if (range.last - range.first < 2 * tokens || !model.fits(question)) return {};
+  Call call = model.call_of(question);
+  call.positions.front() = range.last - 1;
+  return is_off(session, model, judge, call) ? "in a call whose first position is the last that is claimed, and whose "
+                                               "others are the first, answers are "
+                                               "farther off than elsewhere"
+                                             : "";
 }
 
 // Of rotations, rows that begin with several zeros, as where padding on the left has them.
@@ -187,6 +213,7 @@ std::string answers_unlike(Session& session, const Spec& claim) {
   if (model->not_judged()) return {};
   const auto judge = model->judge();
   std::vector<Question> questions = questions_of_other_extents(model->range());
+  std::ranges::move(questions_beyond_32_bits(model->range()), std::back_inserter(questions));
   const Rope* rope = rope_of(claim);
   if (const auto limit = rope == nullptr ? std::nullopt : length_limit(rope->rope_scaling))
     std::ranges::move(questions_of_lengths(model->range(), *limit), std::back_inserter(questions));
@@ -195,6 +222,7 @@ std::string answers_unlike(Session& session, const Spec& claim) {
       return words_of_question(question, claim);
   }
   if (std::string words = in_padded_rows(session, *model, *judge); !words.empty()) return words;
+  if (std::string words = behind_the_last(session, *model, *judge); !words.empty()) return words;
   if (std::string words = in_many_cells(session, *model, *judge); !words.empty()) return words;
   if (std::string words = in_other_magnitudes(session, *model, *judge); !words.empty()) return words;
   if (std::string words = in_other_batches(session, *model, *judge); !words.empty()) return words;

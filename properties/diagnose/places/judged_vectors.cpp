@@ -2,7 +2,9 @@
 #include "properties/diagnose/places/judged_vectors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -464,6 +466,21 @@ VectorJudge::Wider* VectorJudge::wider() {
   return &wider_.emplace(std::move(made));
 }
 
+// Whether a vector that is right of another position is right of a third one too, which no rule leads to: so far from 0
+// a class may admit nearly any angle. Third ones are a little nearer to 0, where it admits nearly as much.
+bool VectorJudge::is_right_of_a_third(Judge& judge, const Call& taken, const JudgedVector& vector,
+                                      const Tensor& got) const {
+  if (taken.positions.size() != 1) return false;
+  constexpr std::int64_t near_0 = 1 << 16;
+  const std::int64_t position = taken.positions.front();
+  if (std::abs(position) < near_0) return false;
+  return std::ranges::any_of(std::array{8, 11, 17, 29}, [&](std::int64_t part) {
+    Call third = taken;
+    third.positions.front() = position - position / part;
+    return third.positions.front() != vector.position && judge.values(third, got).within == reference::Certainty::yes;
+  });
+}
+
 // Which other places' right vector this one is.
 Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked,
                               const JudgedVector& vector) {
@@ -499,7 +516,10 @@ Others VectorJudge::others_of(const Call& alone, const Tensor& got, const AskedP
       continue;
     }
     Mixture mixture(wide != nullptr ? *wide->judge : *judge_, other, got, std::move(right));
-    if (mixture.is_proposal_right() && mixture.are_right(0, got.elements())) others.right.set(i);
+    if (!mixture.is_proposal_right() || !mixture.are_right(0, got.elements())) continue;
+    // What is right of any position says nothing of this one, and refutes it neither.
+    Judge& judge = wide != nullptr ? *wide->judge : *judge_;
+    (is_right_of_a_third(judge, other, vector, got) ? others.unclaimed : others.right).set(i);
   }
   refuted_ |= ~(others.right | others.unclaimed);
   return others;

@@ -133,6 +133,7 @@ class VectorJudge {
   Tensor proposed(const Call& call, const Tensor& answer);
   Tensor as_wide_as(const Tensor& answer, Tensor right) const;
   Others others_of(const Call& alone, const Tensor& got, const AskedPlaces& asked, const JudgedVector& vector);
+  bool is_right_of_a_third(Judge& judge, const Call& taken, const JudgedVector& vector, const Tensor& got) const;
   std::bitset<neighbours> neighbours_of(const Call& call, const Tensor& got, const Tensor& right,
                                         const JudgedVector& vector);
   void ask_times(const Call& call, double times);

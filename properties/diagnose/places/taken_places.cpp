@@ -194,6 +194,16 @@ Other whole(const Asked& call, std::int64_t batch, std::int64_t token) {
   return multiple(call, batch, token, 1);
 }
 
+// A distance from its row's first position, and their sum, each rounded to float32.
+Other distance_added_in_float32(const Asked& call, std::int64_t batch, std::int64_t token) {
+  if (call.axes > 1) return std::nullopt;
+  const std::int64_t first = call.coordinate(0, batch, 0);
+  const auto in_float32 = [](double number) { return round_to(Dtype::float32, number); };
+  const double distance = in_float32(static_cast<double>(call.coordinate(0, batch, token) - first));
+  return Place{
+      static_cast<std::int64_t>(std::min(in_float32(distance + in_float32(static_cast<double>(first))), 0x1p53))};
+}
+
 // Roundings, which single positions may be off by for other reasons.
 std::vector<TakenPlace> rounded_places() {
   return {
@@ -202,6 +212,8 @@ std::vector<TakenPlace> rounded_places() {
       {"have positions that are cut off to bfloat16, not rounded", "", without_last_bits<8>, 2},
       {"have positions that are a running sum of ones in bfloat16, token by token", "", summed<Dtype::bfloat16>, 4, 2},
       {"have positions that are a running sum of ones in float16, token by token", "", summed<Dtype::float16>, 4, 2},
+      {"have positions that are the sum, in float32, of their row's first one and the distance from it", "",
+       distance_added_in_float32, 4},
       {"have positions that are rounded to float32", "", rounded<Dtype::float32>, 4},
       {"have positions that are rounded to float16", "", rounded<Dtype::float16>, 4},
       {"have positions that are rounded to bfloat16", "", rounded<Dtype::bfloat16>, 4},

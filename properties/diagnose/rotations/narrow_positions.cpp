@@ -21,7 +21,9 @@ namespace sextant::identify {
 namespace {
 
 // The number that a position becomes, in steps of the claim, and positions that show it. Beyond 2^27 a product with a
-// float64 frequency may be off by more than a float32's last place, so that none is asked whose number is greater.
+// float64 frequency may be off by more than a float32's last place, so that under exact angles none is asked whose
+// number is greater. Other classes admit that, and beside 2^32 they may admit nearly any angle: positions from 2^31 on,
+// where they admit half as much, are asked too.
 struct NarrowFormat {
   std::string words;
   std::function<std::int64_t(std::int64_t count)> of;
@@ -38,7 +40,7 @@ std::int64_t wrapped_at_32_bits(std::int64_t count, std::int64_t least) {
 }
 
 // Steps are powers of two, so that float32 has a position where it has its count.
-std::vector<NarrowFormat> narrow_formats(const PositionGrid& grid) {
+std::vector<NarrowFormat> narrow_formats(const PositionGrid& grid, AccuracyClass accuracy) {
   const std::string last = grid.text(of_24_bits);
   std::vector<std::int64_t> beyond_24_bits{301, of_24_bits - 1};
   for (std::int64_t power = of_24_bits; power < 8 * of_24_bits; power *= 2) {
@@ -61,10 +63,16 @@ std::vector<NarrowFormat> narrow_formats(const PositionGrid& grid) {
        },
        beyond_24_bits}};
   if (grid.step != 1) return list;
+  const bool admits_more = accuracy >= AccuracyClass::float32_angle;
   std::vector<std::int64_t> about_32_bits{5, 301};
   for (std::int64_t times = 1; times <= 8; times *= 2) {
     for (const std::int64_t off : {-100003, -301, -7, 0, 5, 301, 100003})
       about_32_bits.push_back(times * of_32_bits + off);
+  }
+  if (admits_more) {
+    for (const std::int64_t times : {1, 3}) {
+      for (const std::int64_t off : {5, 301, 100003, 300000007}) about_32_bits.push_back(times * of_31_bits + off);
+    }
   }
   list.push_back(
       {fmt::format("positions are numbers of 32 bits with a sign: {} is taken for -{}", of_31_bits, of_31_bits),
@@ -73,6 +81,10 @@ std::vector<NarrowFormat> narrow_formats(const PositionGrid& grid) {
                 [](std::int64_t position) { return position > 301 && wrapped_at_32_bits(position, 0) > of_31_bits; });
   list.push_back({fmt::format("positions are numbers of 32 bits without a sign: {} is taken for 0", of_32_bits),
                   [](std::int64_t count) { return wrapped_at_32_bits(count, 0); }, about_32_bits});
+  if (admits_more) {
+    list.push_back({fmt::format("positions above {} are clamped to it", of_31_bits - 1),
+                    [](std::int64_t count) { return std::min(count, of_31_bits - 1); }, list[2].asked});
+  }
   return list;
 }
 
@@ -92,7 +104,7 @@ std::optional<DiagnosedDifference> narrow_positions(const Subject& subject, cons
       model->range().last <= of_24_bits + 1)
     return std::nullopt;
   const auto session = subject.open(claim);
-  for (const NarrowFormat& format : narrow_formats(position_grid_of(claim.encoding))) {
+  for (const NarrowFormat& format : narrow_formats(position_grid_of(claim.encoding), claim.accuracy)) {
     std::vector<std::int64_t> positions;
     std::ranges::copy_if(format.asked, std::back_inserter(positions), [&](std::int64_t position) {
       return position >= model->range().first && position < model->range().last;

@@ -247,6 +247,22 @@ class QkNormRopeIdentifier {
     return {};
   }
 
+  // Whether a head of two sizes by turns, beside which epsilon does not matter, is divided by the root of its mean of
+  // squares: then it comes out as long as one of equal values does. As many channels of each size are turned, and as
+  // many are not, so that a factor of the turned ones is the same of both.
+  bool has_mean_of_squares(double unit) {
+    const auto length_of = [&](double even, double odd) {
+      Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
+      for (std::int64_t i = 0; i < width(); ++i) x.set(i, i % 2 == 0 ? even : odd);
+      const Tensor made = queries(session_, claim_, x, filled(claim_.dtype, width(), 1), {0});
+      double squares = 0;
+      for (std::int64_t i = 0; i < width(); ++i) squares += made.at(i) * made.at(i);
+      return std::sqrt(squares);
+    };
+    const double of_equal = length_of(1024, 1024);
+    return std::fabs(length_of(1024, 256) - of_equal) <= 16 * unit * of_equal;
+  }
+
   // Of a head of values x, x small: x / n - x is epsilon itself.
   bool adds_epsilon_to_root(double unit) {
     constexpr double x = 0x1p-12;
@@ -254,7 +270,7 @@ class QkNormRopeIdentifier {
     const double inside = std::sqrt(x * x + encoding_.epsilon);
     const double off = 16 * unit * root;
     return std::fabs(root - x - encoding_.epsilon) <= off && std::fabs(root - inside) > 4 * off &&
-           encoding_.epsilon > 4 * off;
+           encoding_.epsilon > 4 * off && has_mean_of_squares(unit);
   }
 
   // Of a head of values x, x small: (x / n)^2 - x^2.

@@ -402,13 +402,17 @@ class RopeIdentifier {
     for (MeasuredTurn& turn : turns_) turn.radians = std::fabs(turn.radians);
   }
 
-  // Pairs that turn otherwise than most do, of turns that still have their signs.
+  // Pairs that turn otherwise than most do, of turns that still have their signs. More than half a turn a position
+  // looks like less the other way; powers of a base are at most a radian.
   void tell_other_ways() {
     std::vector<std::int64_t> others;
     for (std::size_t i = 0; i < turns_.size(); ++i) {
       if (-sign_ * turns_[i].radians > turns_[i].uncertainty) others.push_back(static_cast<std::int64_t>(i));
     }
-    found_.faults.emplace_back(fmt::format("{} of {} pairs turn the other way{}", others.size(), turns_.size(),
+    const bool are_slow =
+        std::ranges::all_of(turns_, [](const MeasuredTurn& turn) { return std::fabs(turn.radians) < 1.5; });
+    found_.faults.emplace_back(fmt::format("{} of {} pairs turn the other way{}{}", others.size(), turns_.size(),
+                                           are_slow ? "" : ", or by more than half a turn a position",
                                            layout_ ? ": " + listed_numbers(others) : std::string()),
                                DiagnosedStage::rotation);
   }
