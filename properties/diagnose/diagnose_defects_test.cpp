@@ -33,6 +33,9 @@ struct Place {
 // A rope of 64 channels, pairing half, right in double but for what is changed.
 struct Arithmetic {
   std::function<double(const Place&)> position = [](const Place& place) { return static_cast<double>(place.given()); };
+  std::function<double(std::int64_t)> frequency = [](std::int64_t pair) {
+    return std::pow(10000.0, -static_cast<double>(pair) / half);
+  };
   std::function<double(double)> angle = [](double value) { return value; };
   std::function<double(std::int64_t)> turned = [](std::int64_t) { return 1.0; };  // times the sines of a pair
   std::function<double(double)> given = [](double value) { return value; };       // of what is turned
@@ -55,7 +58,7 @@ Tensors rotated(const Arithmetic& with, const Tensors& inputs) {
   for (std::int64_t vector = 0; vector * width < x.elements(); ++vector) {
     const double position = with.position({positions, x.shape[1], vector, x.shape[2]});
     for (std::int64_t i = 0; i < half; ++i) {
-      const double angle = with.angle(position * std::pow(10000.0, -static_cast<double>(i) / half));
+      const double angle = with.angle(position * with.frequency(i));
       const double c = with.cosine(with.entry(std::cos(angle)), position);
       const double s = with.sine(with.entry(std::sin(angle)), position) * with.turned(i);
       const std::int64_t at = vector * width + i;
@@ -303,6 +306,14 @@ TEST(DiagnosedDefect, TurnsSomePairsTheOtherWay) {
   Arithmetic with;
   with.turned = [](std::int64_t pair) { return pair >= 16 ? -1.0 : 1.0; };
   EXPECT_EQ(said(with), "16 of 32 pairs turn the other way: 16 to 31");
+}
+
+// Frequencies whose exponents have the other sign: all turn one way, some by more than half a turn.
+TEST(DiagnosedDefect, TurnsSomePairsByMoreThanHalfATurn) {
+  Arithmetic with;
+  with.frequency = [](std::int64_t pair) { return std::pow(10000.0, static_cast<double>(pair) / half); };
+  EXPECT_TRUE(said(with).starts_with("12 of 32 pairs turn the other way, or by more than half a turn a position: 4, 5"))
+      << said(with);
 }
 
 TEST(DiagnosedDefect, RoundsWhatComesInAndGoesOut) {

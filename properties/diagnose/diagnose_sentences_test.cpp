@@ -160,6 +160,25 @@ void divide_by_root_and_epsilon(Tensors& outputs, const Tensors& inputs) {
   }
 }
 
+// Heads that were divided by the root of mean + epsilon, and are divided by the mean of their sizes + epsilon.
+void divide_by_mean_size_and_epsilon(Tensors& outputs, const Tensors& inputs) {
+  constexpr double epsilon = 1e-3;
+  for (const char* name : {"q", "k"}) {
+    const Tensor& x = inputs.at(name);
+    Tensor& y = outputs.at(name);
+    for (std::int64_t start = 0; start < x.elements(); start += 64) {
+      double mean = 0;
+      double size = 0;
+      for (std::int64_t i = start; i < start + 64; ++i) {
+        mean += x.at(i) * x.at(i) / 64;
+        size += std::fabs(x.at(i)) / 64;
+      }
+      const double ratio = std::sqrt(mean + epsilon) / (size + epsilon);
+      for (std::int64_t i = start; i < start + 64; ++i) y.set(i, y.at(i) * ratio);
+    }
+  }
+}
+
 const std::vector<Sentence>& sentences() {
   const auto sorted = [](std::vector<std::int64_t>& row) { std::ranges::sort(row); };
   const auto from_end = [](std::vector<std::int64_t>& row) {
@@ -349,6 +368,21 @@ TEST_P(Told, OfASubject) {
   ASSERT_TRUE(diagnosis) << "nothing is said";
   EXPECT_EQ(words_of(*diagnosis).substr(0, row.words.size()), row.words) << words_of(*diagnosis);
   EXPECT_EQ(diagnosis->differences.size(), 1U) << words_of(*diagnosis);
+}
+
+// The mean of channels without their signs, to which epsilon is added: every head is divided by another number.
+TEST(ToldOfNorms, NothingOfEpsilonWhereOrdinaryHeadsAreWrong) {
+  const FunctionSubject subject("another mean", [](const Spec& spec) -> FunctionSubject::Call {
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    return [right](std::string_view operation, const Tensors& inputs) {
+      Tensors outputs = right->call(operation, inputs);
+      divide_by_mean_size_and_epsilon(outputs, inputs);
+      return outputs;
+    };
+  });
+  const auto diagnosis =
+      diagnose(subject, parse_spec(R"({"encoding":"qk_norm_rope","head_dim":64,"epsilon":1e-3,"max_position":600})"));
+  EXPECT_TRUE(!diagnosis || words_of(*diagnosis).find("epsilon") == std::string::npos) << words_of(*diagnosis);
 }
 
 std::string name_of_row(const testing::TestParamInfo<Sentence>& told) { return told.param.name; }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/numeric/dtype.hpp"
 #include "properties/identify/identify.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
@@ -112,6 +113,42 @@ TEST(IdentifiedCallsOfOthers, OfLargeVectorsMakeANameUnsure) {
   });
   const auto session = limited.open(parse_spec(claim));
   EXPECT_TRUE(answers_unlike(*session, parse_spec(claim)).starts_with("where vectors are large"));
+}
+
+TEST(IdentifiedCallsOfOthers, OfFarPositionsMakeANameUnsure) {
+  constexpr std::int64_t of_31_bits = std::int64_t{1} << 31;
+  struct Far {
+    std::string claim;
+    std::function<void(std::vector<std::int64_t>& positions)> taken;
+  };
+  const auto clamped = [](std::vector<std::int64_t>& positions) {
+    for (std::int64_t& position : positions) position = std::min(position, of_31_bits - 1);
+  };
+  const auto from_the_first = [](std::vector<std::int64_t>& positions) {
+    const auto in_float32 = [](std::int64_t number) { return round_to(Dtype::float32, static_cast<double>(number)); };
+    const std::int64_t first = positions.front();
+    for (std::int64_t& position : positions) {
+      const double sum = round_to(Dtype::float32, in_float32(position - first) + in_float32(first));
+      position = std::min(static_cast<std::int64_t>(sum), 8 * of_31_bits - 1);
+    }
+  };
+  const std::string far_rope = R"({"encoding":"rope","head_dim":64,"max_position":17179869184})";
+  const std::string far_table = R"({"encoding":"sinusoidal","dim":64,"max_position":8589934592})";
+  for (const Far& far : {Far{far_rope, clamped}, Far{far_table, clamped}, Far{far_rope, from_the_first}}) {
+    const FunctionSubject subject("far", [taken = far.taken](const Spec& spec) -> FunctionSubject::Call {
+      const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+      return [right, taken](std::string_view operation, const Tensors& inputs) {
+        Tensors others = inputs;
+        Tensor& positions = others.at("positions");
+        std::vector<std::int64_t> list = positions.integers();
+        if (!list.empty()) taken(list);
+        positions = Tensor::of_integers(positions.shape, list);
+        return right->call(operation, others);
+      };
+    });
+    EXPECT_EQ(identify(subject, parse_spec(far.claim)).confidence, Confidence::low) << far.claim;
+    EXPECT_NE(identify(*builtin_subject(), parse_spec(far.claim)).confidence, Confidence::low) << far.claim;
+  }
 }
 
 TEST(IdentifiedCallsOfOthers, OfManyCellsMakeANameUnsure) {

@@ -192,14 +192,14 @@ std::vector<PlaceFeature> features(double step) {
        of_border("rows whose least and greatest position are {} or more apart"),
        {},
        ""},
-      {[](const JudgedVector& v) { return v.row_least + v.row_span; },
-       of_border("rows whose greatest position is {}"),
-       {},
-       {},
-       ""},
       {[](const JudgedVector& v) { return v.call_greatest; },
        of_border("calls whose greatest position is {}"),
        of_border("calls whose greatest position is {} or more"),
+       {},
+       ""},
+      {[](const JudgedVector& v) { return v.row_least + v.row_span; },
+       of_border("rows whose greatest position is {}"),
+       {},
        {},
        ""},
   };
@@ -321,6 +321,9 @@ std::vector<WrongPlace> places_of_wrong(const std::vector<JudgedVector>& vectors
       if (!exact.empty() && (exact.back().words == last_vector || exact.back().words == last_head ||
                              exact.back().words == last_of_several))
         exact.back().is_of_last = true;
+      // With another place it parts by chance what few calls show.
+      if (!exact.empty() && exact.back().words.find(" whose greatest position is ") != std::string::npos)
+        exact.back().is_of_count = true;
     }
     const bool is_of_position = feature.each == "position";
     if (feature.from_there && !(is_of_position && least < least_position_told)) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "properties/diagnose/places/asked_places.hpp"
+#include "properties/diagnose/places/taken_places.hpp"
 #include "properties/diagnose/places/wrong_places.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
@@ -155,6 +156,58 @@ TEST_P(WrongPlacesOfCalls, AreNamed) { EXPECT_EQ(said(GetParam().mistaken, GetPa
 std::string name_of_taken(const testing::TestParamInfo<Taken>& told) { return told.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(Calls, WrongPlacesOfCalls, testing::ValuesIn(taken()), name_of_taken);
+
+constexpr auto far_rope = R"({"encoding":"rope","head_dim":64,"max_position":17179869184})";
+
+TEST(WrongPlacesOfFarPositions, AreNotToldWhereAnyOtherPositionIsRightToo) {
+  constexpr std::int64_t of_31_bits = std::int64_t{1} << 31;
+  const auto wrapped = [](auto& row, const auto&) {
+    for (Place& place : row) place[0] = place[0] < of_31_bits ? place[0] : place[0] * 7 % of_31_bits;
+  };
+  const auto clamped = [](auto& row, const auto&) {
+    for (Place& place : row) place[0] = std::min(place[0], of_31_bits - 1);
+  };
+  for (const Mistaken& mistaken : {Mistaken(wrapped), Mistaken(clamped)}) {
+    const std::string words = said(mistaken, far_rope);
+    EXPECT_EQ(words.find("last position"), std::string::npos) << words;
+    EXPECT_EQ(words.find("first token"), std::string::npos) << words;
+  }
+}
+
+// 1 less 2^33 is -2^33 in float32, and 0 when that is added again; what is near the row's first is right.
+TEST(TakenPlacesOfFarPositions, MayBeSumsInFloat32) {
+  constexpr std::int64_t far = std::int64_t{1} << 33;
+  const auto other = std::ranges::find_if(taken_places(), [](const TakenPlace& place) {
+    return place.of_many.find("the sum, in float32, of their row's first one") != std::string::npos;
+  });
+  ASSERT_NE(other, taken_places().end());
+  const AskedPlaces asked{.positions = {far, 1, far + 4096, 5, 1, far + 1}, .axes = 1, .batches = 2, .tokens = 3};
+  EXPECT_EQ(other->at(asked, 0, 1), Place{0});
+  EXPECT_EQ(other->at(asked, 0, 2), Place{far + 4096});
+  EXPECT_EQ(other->at(asked, 1, 1), Place{1});
+  EXPECT_EQ(other->at(asked, 1, 2), Place{far});
+}
+
+// A rule of lengths that begins one late: calls of one length have no rule.
+TEST(WrongPlacesOfLengths, AreCallsOfOneGreatestPosition) {
+  const std::string claim = R"({"encoding":"rope","head_dim":64,"max_position":16384,"rope_scaling":)"
+                            R"({"rope_type":"dynamic","factor":4,"original_max_position_embeddings":2048}})";
+  const FunctionSubject subject("late", [](const Spec& spec) -> FunctionSubject::Call {
+    Spec plain = spec;
+    std::get<Rope>(plain.encoding).rope_scaling = DefaultScaling{};
+    const std::shared_ptr<Session> right = builtin_subject()->open(spec);
+    const std::shared_ptr<Session> without_rule = builtin_subject()->open(plain);
+    return [right, without_rule](std::string_view operation, const Tensors& inputs) {
+      const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+      const bool is_late = !positions.empty() && std::ranges::max(positions) == 2048;
+      return (is_late ? without_rule : right)->call(operation, inputs);
+    };
+  });
+  const auto right = builtin_subject();
+  const auto place = wrong_places(subject, parse_spec(claim), {.proposer = right.get()});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->words, "calls whose greatest position is 2048 are wrong, and the rest is right");
+}
 
 // The last token, which has none after it, is right.
 TEST(WrongPlacesOfHeads, HaveThePositionOfTheTokenAfter) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,19 @@ TEST(NarrowPositions, AreToldByTheirFormat) {
   }
   EXPECT_EQ(told(codes, [](std::int64_t position) { return position % (std::int64_t{1} << 32); }),
             "positions are numbers of 32 bits without a sign: 4294967296 is taken for 0");
+}
+
+// Where a class admits nearly any angle beside 2^32, positions from 2^31 on tell.
+TEST(NarrowPositions, AreToldUnderFloat32AnglesToo) {
+  const auto clamped = [](std::int64_t position) { return std::min(position, (std::int64_t{1} << 31) - 1); };
+  for (const char* claim : {R"({"encoding":"rope","head_dim":64,"max_position":17179869184})",
+                            R"({"encoding":"sinusoidal","dim":64,"max_position":8589934592})",
+                            R"({"encoding":"rotary_table","head_dim":64,"max_position":8589934592})"}) {
+    EXPECT_EQ(told(claim, of_32_bits),
+              "positions are numbers of 32 bits with a sign: 2147483648 is taken for -2147483648");
+    EXPECT_EQ(told(claim, clamped), "positions above 2147483647 are clamped to it");
+    EXPECT_EQ(told(claim, [](std::int64_t p) { return p; }), "nothing");
+  }
 }
 
 TEST(NarrowPositions, AreNoneOfARightOneNorOfOthers) {
