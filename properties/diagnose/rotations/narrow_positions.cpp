@@ -71,7 +71,7 @@ std::vector<NarrowFormat> narrow_formats(const PositionGrid& grid, AccuracyClass
   }
   if (admits_more) {
     for (const std::int64_t times : {1, 3}) {
-      for (const std::int64_t off : {5, 301, 100003, 300000007}) about_32_bits.push_back(times * of_31_bits + off);
+      for (const std::int64_t off : {5, 301, 100003, 301 * 100003}) about_32_bits.push_back(times * of_31_bits + off);
     }
   }
   list.push_back(
