@@ -538,6 +538,16 @@ TEST(DiagnosedAttention, RoundsOrLimitsProducts) {
     EXPECT_EQ(said(with, claim), "products of queries and keys are limited to 65504 before they are scaled") << claim;
 }
 
+// By so much that scores are beyond those whose weights are numbers of float32.
+TEST(DiagnosedAttention, LimitsProductsFromBelow) {
+  Attending with;
+  with.product = [](double sum) { return std::max(sum, -1000.0); };
+  EXPECT_EQ(said(with, plain), "products of queries and keys below -1000 are -1000, before they are scaled");
+  with.product = [](double sum) { return std::max(sum, -3000.0); };
+  EXPECT_EQ(said(with, plain),
+            "values are wrong where all scores are hundreds below 0, and right where they are about 0");
+}
+
 TEST(DiagnosedAttention, RoundsResults) {
   Attending with;
   with.result = [](double value) { return round_to(Dtype::bfloat16, value); };

@@ -512,6 +512,54 @@ TEST(DiagnosedSteps, TakeTheFirstRowsPadding) {
             "has 1");
 }
 
+// A mask of a fixed width: short calls have less padding.
+TEST(DiagnosedSteps, HideSoMuchPaddingAlone) {
+  const auto no_more_than = [](std::int64_t most) {
+    return [most](Asked& asked) {
+      if (!asked.inputs.contains("starts")) return;
+      asked.change("starts", [most](std::int64_t, std::int64_t, std::int64_t own) { return std::min(own, most); });
+    };
+  };
+  EXPECT_EQ(said(no_more_than(4), plain), "of padding on the left no more than 4 tokens are hidden");
+  EXPECT_EQ(
+      said(no_more_than(11), plain),
+      "values are wrong in rows with 12 and more tokens of padding on the left, and right in those with up to 11");
+  for (const std::int64_t most : {4, 11})
+    EXPECT_NE(identify(changed(no_more_than(most)), parse_spec(plain)).confidence, Confidence::high) << most;
+}
+
+TEST(DiagnosedSteps, SeePaddingBesideThatOfTheOtherSide) {
+  const Change both = [](Asked& asked) {
+    if (!asked.inputs.contains("starts")) return;
+    asked.change("starts", [&](std::int64_t row, std::int64_t, std::int64_t own) {
+      return asked.end(row) < asked.keys() ? 0 : own;
+    });
+  };
+  EXPECT_EQ(said(both, plain), "keys of padding on the left are seen, where a row has padding on both sides");
+}
+
+// Usual steps have two rows.
+TEST(DiagnosedSteps, AreWrongOfSomeNumbersOfRows) {
+  const auto of_rows = [](bool (*are)(std::int64_t rows)) {
+    return [are](Asked& asked) {
+      if (asked.is_step() && are(asked.rows())) asked.change("v", [](double value) { return std::sin(3 * value); });
+    };
+  };
+  EXPECT_EQ(said(of_rows([](std::int64_t rows) { return rows >= 3; }), plain),
+            "values are wrong in steps, and right in whole calls; of batches of 3 and more rows");
+  EXPECT_EQ(said(of_rows([](std::int64_t rows) { return rows > 1 && rows % 2 == 1; }), plain),
+            "values are wrong in steps, and right in whole calls; of batches of 3, 5 rows, and not of 1, 2, 4, 6");
+}
+
+TEST(DiagnosedSteps, AreAsWholeCallsAreWhereTheyHaveManyQueries) {
+  const Change no_cap = [](Asked& asked) {
+    if (asked.queries() >= 33) asked.attention().logit_softcap.reset();
+  };
+  EXPECT_EQ(said(no_cap, capped),
+            "no logit_softcap measured, 5 claimed, in calls of 165 tokens and not in those of 12, in whole calls and "
+            "steps of 164 queries, and not in those of up to 5");
+}
+
 // A row's own one, or another's.
 std::vector<std::int64_t> sorted(std::vector<std::int64_t> list) {
   std::ranges::sort(list);

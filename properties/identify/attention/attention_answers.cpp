@@ -20,6 +20,7 @@
 #include "properties/identify/attention/attention_conditions.hpp"
 #include "properties/identify/attention/attention_positions.hpp"
 #include "properties/identify/attention/attention_probe.hpp"
+#include "properties/identify/attention/finite_masks.hpp"
 #include "properties/identify/attention/fitted_scores.hpp"
 #include "properties/identify/attention/limited_scores.hpp"
 #include "properties/identify/attention/measured_padding.hpp"
@@ -138,6 +139,17 @@ void take_far_scales(Session& session, const Spec& claim, AskedAs call, Attentio
     told.spec.reset();
   };
   if (in_step == ScaledBy::index) return tell(scaled_by_index(scale).words);
+  // Indices of short calls are not told from other small numbers, nor from none, by scales that are 1.
+  const std::int64_t first = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
+  const bool is_of_index = told.fault && told.fault->words.starts_with(scaled_by_index(scale).words);
+  if (is_of_index && in_step != ScaledBy::number_of_keys && long_call + scale.offset <= first) {
+    if (!is_of_steps && scaled_by(session, claim, far_call(claim, scale)) == ScaledBy::index) return;
+    told.fault.emplace(fmt::format("queries are not scaled by their positions{}, in calls of fewer than {} tokens",
+                                   told.condition, first),
+                       DiagnosedStage::position);
+    told.spec.reset();
+    return;
+  }
   if (in_step != ScaledBy::number_of_keys && !is_unscaled) return;
   const ScaledBy in_call = is_of_steps ? ScaledBy::unknown : scaled_by(session, claim, far_call(claim, scale));
   constexpr std::string_view taken = "taken for the position of each query in queries' scales";
@@ -187,9 +199,10 @@ void add_measured(Session& session, const AskedCase& asked, const Spec& claim, A
   const auto add = [&](std::vector<OtherAttention> list) {
     for (OtherAttention& one : list) others.push_back(std::move(one));
   };
-  if (kind_of(call).padding == HasPadding::yes) add(measured_padding(asked));
+  // Of long rows one number says little: from which on they are wrong is asked.
+  if (kind_of(call).padding == HasPadding::yes && asked.request().tokens <= short_call) add(measured_padding(asked));
   const bool may_be_limited = call == AskedAs::usual || call == AskedAs::lengthy || call == AskedAs::sharp ||
-                              call == AskedAs::large || call == AskedAs::low;
+                              call == AskedAs::large || call == AskedAs::low || call == AskedAs::lower;
   if (may_be_limited) add(limited_scores(session, claim));
   // Of whole calls of usual scores rows that come back as zeros are told by themselves.
   if (call != AskedAs::usual && call != AskedAs::lengthy && call != AskedAs::rows)
@@ -267,7 +280,9 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     told.fault.emplace(fmt::format("results are rounded to {}", name_of(format)), DiagnosedStage::rounding);
     return told;
   }
-  std::vector<OtherAttention> others = other_attention(claim, asked.request());
+  std::vector<OtherAttention> others;
+  // Where all scores of a query are limited alike, any limit would do: the one that is measured is tried.
+  if (call != AskedAs::lower) others = other_attention(claim, asked.request());
   if (const auto limit = asked.often_greatest())
     others.push_back({.words = fmt::format("results are limited to {:.9g}", *limit),
                       .result = [limit = *limit](double value) { return std::clamp(value, -limit, limit); }});
@@ -293,6 +308,19 @@ AttentionAnswers held_against(Session& session, const AskedCase& asked, const Sp
     if (AttentionAnswers of_longer = held_against(session, longer, claim, AskedAs::lengthy, &asked); of_longer.fault)
       return of_longer;
     other = &*of_short_calls;
+  }
+  // Of numbers that hide a key, of biases and of exponentials more is told by calls made for them.
+  if (other == nullptr && call == AskedAs::lower) {
+    if (const auto overflow = overflow_of_scores(session, claim)) {
+      told.fault.emplace(overflow->words, DiagnosedStage::rounding);
+      return told;
+    }
+    for (auto* words_of : {&finite_mask_words, &far_bias_words}) {
+      std::string words = words_of(session, claim);
+      if (words.empty()) continue;
+      told.fault.emplace(std::move(words));
+      return told;
+    }
   }
   std::optional<OtherAttention> in_part;
   if (other == nullptr) in_part = confirmed_in_part(session, asked, wrong, claim, call, others);
@@ -341,7 +369,7 @@ AttentionAnswers attention_answers(Session& session, const Spec& claim) {
       const AskedCase asked(session, claim, std::move(*request), heads_of(call));
       const bool is_whole = call == AskedAs::lengthy || call == AskedAs::single || call == AskedAs::pair ||
                             call == AskedAs::rows || call == AskedAs::sharp || call == AskedAs::low ||
-                            call == AskedAs::large || call == AskedAs::great;
+                            call == AskedAs::lower || call == AskedAs::large || call == AskedAs::great;
       AttentionAnswers told = held_against(session, asked, claim, call, is_whole && usual ? &*usual : nullptr);
       if (call == AskedAs::usual) usual.emplace(asked);
       // Whole calls show no index apart from a query's number, whose scale may be none.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -119,8 +120,12 @@ void set_wide_products(AttentionCase& request) {
 }
 
 // All scores of a query are about one number, where nothing turns: from a little below 0 to -120, falling from query to
-// query, so that a limit is told from others.
-void set_low_scores(AttentionCase& request, double scale) {
+// query, so that a limit is told from others. Or to ten times as far, where products not yet scaled are in float16's
+// range still.
+constexpr double least_low_score = 120;
+constexpr double least_lower_score = 1200;
+
+void set_low_scores(AttentionCase& request, double scale, double least) {
   const auto width = static_cast<double>(request.q.shape[3]);
   const auto near_1 = [](Tensor& tensor, double times) {
     for (std::int64_t i = 0; i < tensor.elements(); ++i)
@@ -129,7 +134,7 @@ void set_low_scores(AttentionCase& request, double scale) {
   near_1(request.k, 1);
   near_1(request.q, -1);
   const std::int64_t queries = request.q.shape[2];
-  const double step = std::exp2(std::floor(std::log2(120 / (width * scale) / static_cast<double>(queries))));
+  const double step = std::exp2(std::floor(std::log2(least / (width * scale) / static_cast<double>(queries))));
   for (std::int64_t i = 0; i < request.q.elements(); ++i) {
     const std::int64_t query = i / request.q.shape[3] % queries;
     request.q.set(i, step * static_cast<double>(query + 1) * request.q.at(i));
@@ -160,9 +165,9 @@ struct Sequence {
 };
 constexpr std::array<Sequence, more_rows> sequences_of_rows{{{2, 9}, {0, 11}, {3, 7}, {0, 3}, {1, 8}}};
 
-AttentionCase padded_rows_of(AttentionCase request) {
+AttentionCase padded_to(AttentionCase request, std::span<const Sequence> sequences) {
   for (std::int64_t row = 0; row < request.batch; ++row) {
-    const Sequence& sequence = sequences_of_rows[index(row) % sequences_of_rows.size()];
+    const Sequence& sequence = sequences[index(row) % sequences.size()];
     request.starts.push_back(sequence.first);
     request.ends.push_back(sequence.end);
   }
@@ -180,6 +185,15 @@ AttentionCase padded_rows_of(AttentionCase request) {
       request.positions[index(i)] = request.positions[index(i / request.tokens * request.tokens + sequence.first)];
   }
   return request;
+}
+
+AttentionCase padded_rows_of(AttentionCase request) { return padded_to(std::move(request), sequences_of_rows); }
+
+// The first row has more padding on the left than any of a short call, and on the right; the second has none.
+AttentionCase padded_lengthy_of(AttentionCase request) {
+  const std::int64_t tokens = request.tokens;
+  const std::array<Sequence, usual_rows> sequences{{{2 * tokens / 5, tokens - tokens / 10}, {0, tokens}}};
+  return padded_to(std::move(request), sequences);
 }
 
 constexpr std::int64_t most_far_queries = 3;
@@ -238,7 +252,8 @@ AttentionCase ordinary_case(const Spec& claim, std::int64_t tokens, std::int64_t
 
 std::int64_t heads_of(AskedAs call) {
   const bool is_long = call == AskedAs::lengthy || call == AskedAs::long_step || call == AskedAs::long_short_step ||
-                       call == AskedAs::lengthy_step || call == AskedAs::lengthy_short_step;
+                       call == AskedAs::lengthy_step || call == AskedAs::lengthy_short_step ||
+                       call == AskedAs::padded_lengthy || call == AskedAs::padded_lengthy_step;
   return is_long ? most_heads_of_long : std::numeric_limits<std::int64_t>::max();
 }
 
@@ -275,7 +290,9 @@ std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint
   const bool is_far = call == AskedAs::far || call == AskedAs::near_and_far || call == AskedAs::far_and_near ||
                       call == AskedAs::far_step || call == AskedAs::far_short_step;
   const bool is_scaled = call == AskedAs::scaled || call == AskedAs::scaled_step || call == AskedAs::scaled_short_step;
-  const bool is_lengthy = is_long || call == AskedAs::lengthy_step || call == AskedAs::lengthy_short_step;
+  const bool is_padded_lengthy = call == AskedAs::padded_lengthy || call == AskedAs::padded_lengthy_step;
+  const bool is_lengthy =
+      is_long || is_padded_lengthy || call == AskedAs::lengthy_step || call == AskedAs::lengthy_short_step;
   const bool is_beyond_window = call == AskedAs::long_step || call == AskedAs::long_short_step;
   std::int64_t tokens = std::min(is_lengthy ? long_call : short_call, room);
   if (is_lengthy && tokens <= short_call) return std::nullopt;
@@ -305,7 +322,7 @@ std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint
   // float16 holds no such products.
   const bool is_wide = AttentionArithmetic(claim).operations != Dtype::float16;
   if (call == AskedAs::wide && !is_wide) return std::nullopt;
-  const bool is_one_row = is_lengthy || is_beyond_window;
+  const bool is_one_row = (is_lengthy && !is_padded_lengthy) || is_beyond_window;
   AttentionCase request = ordinary_case(claim, tokens,
                                         is_one_row ? 1
                                         : is_far   ? 3
@@ -316,7 +333,8 @@ std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint
   if (is_scaled) reach_scales(request, *scale, model->range().last);
   switch (call) {
     case AskedAs::channels: keep_few_channels(request); break;
-    case AskedAs::low: set_low_scores(request, score_scale(encoding)); break;
+    case AskedAs::low: set_low_scores(request, score_scale(encoding), least_low_score); break;
+    case AskedAs::lower: set_low_scores(request, score_scale(encoding), least_lower_score); break;
     case AskedAs::large: multiply(request.q, large_scores); break;
     case AskedAs::sharp: multiply(request.q, sharp_scores); break;
     case AskedAs::great: multiply(request.v, great_values); break;
@@ -328,7 +346,8 @@ std::optional<AttentionCase> whole_of(const Spec& claim, AskedAs call, std::uint
   return request;
 }
 
-AttentionCase padded_of(const AttentionCase& whole) {
+AttentionCase padded_of(const AttentionCase& whole, AskedAs call) {
+  if (call == AskedAs::padded_lengthy || call == AskedAs::padded_lengthy_step) return padded_lengthy_of(whole);
   return whole.batch == more_rows && whole.tokens == short_call ? padded_rows_of(whole) : padded_on_both_sides(whole);
 }
 
@@ -347,13 +366,15 @@ KindOfCall kind_of(AskedAs call) {
   using enum HasPadding;
   switch (call) {
     case AskedAs::padded:
-    case AskedAs::padded_rows: return {0, yes};
+    case AskedAs::padded_rows:
+    case AskedAs::padded_lengthy: return {0, yes};
     case AskedAs::step:
     case AskedAs::long_step:
     case AskedAs::lengthy_step:
     case AskedAs::far_step: return {3, no};
     case AskedAs::padded_step:
-    case AskedAs::padded_rows_step: return {3, yes};
+    case AskedAs::padded_rows_step:
+    case AskedAs::padded_lengthy_step: return {3, yes};
     case AskedAs::short_step:
     case AskedAs::long_short_step:
     case AskedAs::lengthy_short_step:
@@ -375,7 +396,7 @@ std::optional<AttentionCase> case_of_kind(const Spec& claim, AskedAs call, const
                                           std::uint64_t drawing) {
   std::optional<AttentionCase> request = whole_of(claim, call, drawing);
   if (!request) return std::nullopt;
-  if (kind.padding == HasPadding::yes) request = padded_of(*request);
+  if (kind.padding == HasPadding::yes) request = padded_of(*request, call);
   return with_queries(*request, kind.queries);
 }
 
@@ -397,6 +418,16 @@ std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::
     if (seen == count) return padded;
   }
   return std::nullopt;
+}
+
+std::optional<AttentionCase> lengthy_padded_by(const Spec& claim, PaddedSide side, std::int64_t count,
+                                               std::int64_t queries) {
+  const auto whole = whole_of(claim, AskedAs::padded_lengthy, 8);
+  if (!whole || whole->tokens - count < std::max<std::int64_t>(queries, 1)) return std::nullopt;
+  const bool is_left = side == PaddedSide::left;
+  const std::array<Sequence, usual_rows> sequences{
+      {{is_left ? count : 0, whole->tokens - (is_left ? 0 : count)}, {0, whole->tokens}}};
+  return with_queries(padded_to(*whole, sequences), queries);
 }
 
 std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, const KindOfCall& kind) {

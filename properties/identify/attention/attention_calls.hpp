@@ -28,6 +28,7 @@ enum class AskedAs {
   channels,
   sharp,
   low,
+  lower,  // scores are several times as far below 0
   large,
   wide,  // products of queries and keys are beyond float16's range
   great,
@@ -46,6 +47,8 @@ enum class AskedAs {
   padded_rows_step,
   padded_short_step,  // of one query, over rows with padding
   padded_pair_step,   // of two
+  padded_lengthy,     // of many tokens, many of which are padding
+  padded_lengthy_step,
   far,
   near_and_far,
   far_and_near,
@@ -66,6 +69,7 @@ inline constexpr AskedAs all_calls[] = {AskedAs::usual,
                                         AskedAs::sharp,
                                         AskedAs::large,
                                         AskedAs::low,
+                                        AskedAs::lower,
                                         AskedAs::great,
                                         AskedAs::wide,
                                         AskedAs::blank,
@@ -90,7 +94,9 @@ inline constexpr AskedAs all_calls[] = {AskedAs::usual,
                                         AskedAs::far_short_step,
                                         AskedAs::scaled,
                                         AskedAs::scaled_step,
-                                        AskedAs::scaled_short_step};
+                                        AskedAs::scaled_short_step,
+                                        AskedAs::padded_lengthy,
+                                        AskedAs::padded_lengthy_step};
 
 /// An ordinary whole call, whose scores are about 1 apart so that every key counts, and whose positions are no places;
 /// other vectors for each drawing.
@@ -117,6 +123,11 @@ std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::
 
 /// The same of 3 tokens, in a call of such a kind; nothing where a row has too few tokens for it.
 std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, const KindOfCall& kind);
+
+/// So many tokens of padding on one side of the first of two long rows, with so many queries; nothing where there are too
+/// few tokens for it.
+std::optional<AttentionCase> lengthy_padded_by(const Spec& claim, PaddedSide side, std::int64_t count,
+                                               std::int64_t queries);
 
 /// Puts other keys and values in the place of the zeros that padding is.
 void fill_padding(AttentionCase& request);

@@ -78,7 +78,9 @@ bool Conditions::is_refuted(AskedAs call) const {
       return names("row") && std::ranges::any_of(several, [&](std::int64_t rows) {
                return shown_by(short_call, rows) == Shows::neither;
              });
-    case AskedAs::padded: return names("row") && shown(case_of(claim_, AskedAs::padded_rows)) == Shows::neither;
+    case AskedAs::padded:
+      if (is_of_one_side_alone(*case_of(claim_, call))) return true;
+      return names("row") && shown(case_of(claim_, AskedAs::padded_rows)) == Shows::neither;
     case AskedAs::padded_step:
       return names("row") && shown(case_of(claim_, AskedAs::padded_rows_step)) == Shows::neither;
     case AskedAs::step:
@@ -128,6 +130,7 @@ std::string Conditions::of(AskedAs call, const AttentionCase& request, const Ask
     case AskedAs::pair: return is_usual(usual) ? "" : of_few_tokens(request.tokens);
     case AskedAs::sharp:
     case AskedAs::low:
+    case AskedAs::lower:
     case AskedAs::large: return with_kinds(is_usual(usual) ? "" : ", where scores are large");
     case AskedAs::rows: return with_kinds(is_usual(usual) ? "" : of_more_rows());
     case AskedAs::wide: return with_kinds("");
@@ -143,6 +146,9 @@ std::string Conditions::of(AskedAs call, const AttentionCase& request, const Ask
       return of_batches_of_steps(queries) + kinds +
              (is_of_few_keys ? fmt::format(", over {} keys and not over {}", short_call, long_call) : "");
     }
+    case AskedAs::padded_rows_step:
+    case AskedAs::padded_short_step:
+    case AskedAs::padded_pair_step: return of_more_rows_of_steps(request) + kinds;
     case AskedAs::long_step:
       return names("step") || names("cache") ? "" : ", in steps over more keys than the window has";
     case AskedAs::long_short_step: return ", in steps of one query over more keys than the window has";
@@ -180,6 +186,17 @@ std::string Conditions::of_kinds(AskedAs call) const {
   }
   if (!is_shown) return "";
   ToldKinds told(all);
+  // Steps of nearly all tokens may be as whole calls are.
+  if (told.are_whole_calls()) {
+    auto whole = case_of(claim_, call, other_drawing);
+    const std::int64_t queries = whole ? whole->tokens - 1 : 0;
+    if (own.padding == HasPadding::no && queries > asked_queries.back() && made_for(last_of(*whole, queries))) {
+      const Shows many = shown(last_of(std::move(*whole), queries), heads_of(call));
+      if (many == Shows::it || many == Shows::neither)
+        return fmt::format(", in whole calls and steps of {} queries, and not in those of up to {}", queries,
+                           asked_queries.back());
+    }
+  }
   if (told.is_of_padding() && told.holds(own.queries, HasPadding::yes)) told.set_side(side_of_padding(own));
   return told.condition();
 }
@@ -246,6 +263,18 @@ std::string Conditions::of_more_rows() const {
              : fmt::format(", in batches of {} rows and not in those of {}", more_rows, usual_rows);
 }
 
+// Of steps over more rows than usual ones, which were right.
+std::string Conditions::of_more_rows_of_steps(const AttentionCase& request) const {
+  if (request.batch <= usual_rows || request.tokens != short_call) return "";
+  std::vector<Shows> of_rows;
+  for (std::int64_t rows = 1; rows <= more_rows + 1; ++rows) {
+    const auto padded = padded_call_of(claim_, rows, other_drawing);
+    of_rows.push_back(padded ? shown(last_of(*padded, request.queries())) : Shows::either);
+  }
+  const ManyBatches many = batches_of(of_rows);
+  return many.words.empty() ? "" : fmt::format(", in {}", many.words);
+}
+
 std::string Conditions::of_batches() const {
   return condition_of(batches_of(shown_by(short_call, 1), shown_by(short_call, 3), shown_by(short_call, 4)));
 }
@@ -279,7 +308,50 @@ std::string Conditions::of_few_tokens(std::int64_t tokens) const {
                          : fmt::format(", in calls of up to {} tokens and not in longer ones", most);
 }
 
+namespace {
+
+struct OfSide {
+  PaddedSide side;
+  std::int64_t count;
+};
+
+// Of the first row.
+std::vector<OfSide> sides_of(const AttentionCase& request) {
+  return {{PaddedSide::left, request.starts.front()}, {PaddedSide::right, request.tokens - request.ends.front()}};
+}
+
+}  // namespace
+
+// Whether calls with the side that it names alone are right, and those with the other side alone are not.
+bool Conditions::is_of_one_side_alone(const AttentionCase& request) const {
+  if (names("on the left") == names("on the right")) return false;
+  bool is_named_right = false;
+  bool is_other_wrong = false;
+  for (const auto& [side, count] : sides_of(request)) {
+    auto one = padded_by(claim_, side, count);
+    if (!one) return false;
+    const bool is_right = is_as_claimed(std::move(*one), all_heads);
+    if (names(side == PaddedSide::left ? "on the left" : "on the right"))
+      is_named_right = is_right;
+    else
+      is_other_wrong = !is_right;
+  }
+  return is_named_right && is_other_wrong;
+}
+
+// Whether calls with as much padding on either side alone are as claimed.
+bool Conditions::is_of_both_sides(const AttentionCase& request) const {
+  bool is_any_claimed = false;
+  for (const auto& [side, count] : sides_of(request)) {
+    const Shows one = shown(padded_by(claim_, side, count));
+    if (one == Shows::it || one == Shows::neither) return false;
+    is_any_claimed = is_any_claimed || one == Shows::claim;
+  }
+  return is_any_claimed;
+}
+
 std::string Conditions::of_padding(const AttentionCase& request) const {
+  if (is_of_both_sides(request)) return ", where a row has padding on both sides";
   std::string words;
   for (const PaddedSide side : {PaddedSide::left, PaddedSide::right}) {
     const std::int64_t count =

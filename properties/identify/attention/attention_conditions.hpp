@@ -53,8 +53,11 @@ class Conditions {
   std::string of_whole(const AttentionCase& request) const;
   std::string of_more_tokens() const;
   std::string of_more_rows() const;
+  std::string of_more_rows_of_steps(const AttentionCase& request) const;
   std::string of_batches() const;
   std::string of_batches_of_steps(std::int64_t queries) const;
+  bool is_of_one_side_alone(const AttentionCase& request) const;
+  bool is_of_both_sides(const AttentionCase& request) const;
   std::string side_of_padding(const KindOfCall& own) const;
   std::string of_few_tokens(std::int64_t tokens) const;
   std::string of_padding(const AttentionCase& request) const;

@@ -173,6 +173,8 @@ std::vector<double> AttentionProbe::scores(const std::vector<TwoTokens>& sequenc
     for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) {
       const std::int64_t first = (i * encoding_.num_kv_heads + head) * 2 * width;
       for (std::int64_t c = 0; c < width; ++c) k.set(first + c, sequence.key[static_cast<std::size_t>(c)]);
+      for (std::int64_t c = 0; c < std::ssize(sequence.own_key); ++c)
+        k.set(first + width + c, sequence.own_key[static_cast<std::size_t>(c)]);
       v.set(first, 1);
       v.set(first + width + 1, 1);
     }

@@ -39,12 +39,13 @@ class AttentionProbe {
   std::vector<std::int64_t> value_heads();
 
   /// Sequences of two tokens, the first at position 0 or `key_position`: the score that the second's query has with the
-  /// first's key, against that with its own key of 0. Of each sequence a query and a key, [head_dim] each.
+  /// first's key, against that with its own key, of 0 where none is given. [head_dim] each.
   struct TwoTokens {
     std::int64_t position = 0;
     std::vector<double> query;
     std::vector<double> key;
     std::int64_t key_position = 0;
+    std::vector<double> own_key = {};
   };
   std::vector<double> scores(const std::vector<TwoTokens>& sequences);
 

@@ -78,6 +78,8 @@ ToldKinds::ToldKinds(const std::vector<ShownKind>& shown) {
   }
 }
 
+bool ToldKinds::are_whole_calls() const { return is_found_ && queries_ == whole_calls && padding_ == Padding::any; }
+
 bool ToldKinds::holds(std::int64_t queries, HasPadding padding) const {
   if (padding_ != Padding::any && (padding_ == Padding::with) != (padding == HasPadding::yes)) return false;
   return (queries_ & set_of(queries)) != 0;
@@ -153,6 +155,28 @@ Batches batches_of(Shows one, Shows three, Shows four) {
     return {"batches of up to 3 rows", [](std::int64_t rows) { return rows <= 3; }};
   if (one == Shows::claim) return {"batches of several rows", [](std::int64_t rows) { return rows > 1; }};
   return {"", [](std::int64_t) { return true; }};
+}
+
+bool ManyBatches::hold(std::int64_t rows) const { return std::ranges::find(right, rows) == right.end(); }
+
+ManyBatches batches_of(const std::vector<Shows>& of_rows) {
+  ManyBatches found;
+  std::vector<std::int64_t> wrong;
+  for (std::int64_t rows = 1; rows <= std::ssize(of_rows); ++rows) {
+    const Shows one = of_rows[static_cast<std::size_t>(rows - 1)];
+    if (one == Shows::claim) found.right.push_back(rows);
+    if (one == Shows::it || one == Shows::neither) wrong.push_back(rows);
+  }
+  if (found.right.empty() || wrong.empty()) return {};
+  if (wrong.front() > found.right.back()) {
+    found.words = fmt::format("batches of {} and more rows", wrong.front());
+    return found;
+  }
+  const bool is_of_one = wrong.size() == 1;
+  found.words = fmt::format("batches of {} rows, and not of {}", fmt::join(wrong, ", "), fmt::join(found.right, ", "));
+  if (is_of_one && wrong.front() == 1)
+    found.words = fmt::format("batches of one row, and not of {}", fmt::join(found.right, ", "));
+  return found;
 }
 
 std::string side_text(Shows left, Shows right) {

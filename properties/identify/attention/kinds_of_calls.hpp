@@ -45,6 +45,8 @@ class ToldKinds {
   void set_side(std::string side) { side_ = std::move(side); }
 
   bool are_all() const { return is_found_ && queries_ == all && padding_ == Padding::any; }
+  /// Whole calls alone, with padding and without.
+  bool are_whole_calls() const;
   bool is_found() const { return is_found_; }
   /// ", in steps of one query alone", ", in steps, and not over rows with padding"; empty where it is so of all, where
   /// none of the others is as claimed, or where nothing is told.
@@ -78,6 +80,15 @@ struct Batches {
 
 /// Of which a difference is that shows in those of 2 rows, by what is seen of those of 1, 3 and 4.
 Batches batches_of(Shows one, Shows three, Shows four);
+
+/// The same by what is seen of those of 1, 2 and so on rows, one of which has it: "batches of 3 and more rows".
+struct ManyBatches {
+  std::string words;  ///< empty where none that were asked are as claimed, or nothing is told
+  std::vector<std::int64_t> right;
+
+  bool hold(std::int64_t rows) const;
+};
+ManyBatches batches_of(const std::vector<Shows>& of_rows);
 
 /// " on the right": of calls with padding that show a difference, by what is seen of those with padding on one side.
 std::string side_text(Shows left, Shows right);

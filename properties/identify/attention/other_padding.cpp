@@ -38,6 +38,7 @@ class OtherPadding {
     add_ends("rows of a batch begin one key too late, where they are padded on the left", [](AttentionCase& request) {
       for (std::int64_t& start : request.starts) start += start > 0 ? 1 : 0;
     });
+    add_most_padding();
     add_counted_padding();
     if (request_.batch < 2) return;
     add_ends("every batch row has the padding of the first", [](AttentionCase& request) {
@@ -62,6 +63,18 @@ class OtherPadding {
 
   void add_ends(std::string words, std::function<void(AttentionCase& request)> change) {
     list_.push_back(with_ends(std::move(words), std::move(change)));
+  }
+
+  // A mask for so many tokens.
+  void add_most_padding() {
+    for (const std::int64_t most : {1, 2, 4, 8, 16, 32, 64}) {
+      if (request_.starts.empty() || std::ranges::max(request_.starts) <= most) return;
+      add_ends(
+          fmt::format("of padding on the left no more than {} {} hidden", most, most == 1 ? "token is" : "tokens are"),
+          [most](AttentionCase& request) {
+            for (std::int64_t& start : request.starts) start = std::min(start, most);
+          });
+    }
   }
 
   // Keys that are hidden by a score of 0, not of minus infinity, and whose values are taken for 0.

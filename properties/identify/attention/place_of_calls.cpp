@@ -82,6 +82,18 @@ PlaceOfCalls place_of_kinds(Session& session, const Spec& claim, AskedAs call) {
   std::string side;
   if (told.is_of_padding())
     side = side_text(shows(padded_by(claim, PaddedSide::left, own)), shows(padded_by(claim, PaddedSide::right, own)));
+  // With as much padding on either side alone as the call has on both.
+  const auto padded = case_of(claim, call);
+  if (side.empty() && told.is_of_padding() && padded && padded->batch == usual_rows && !padded->starts.empty()) {
+    const auto is_right = [&](PaddedSide one, std::int64_t count) {
+      auto request = padded_by(claim, one, count);
+      if (request && own.queries > 0) request = last_of(*request, own.queries);
+      return shows(std::move(request)) == Shows::claim;
+    };
+    if (is_right(PaddedSide::left, padded->starts.front()) &&
+        is_right(PaddedSide::right, padded->tokens - padded->ends.front()))
+      side = " on both sides";
+  }
   told.set_side(side);
   Batches batches = batches_of(Shows::either, Shows::either, Shows::either);
   const auto model = model_of(claim);
@@ -91,14 +103,64 @@ PlaceOfCalls place_of_kinds(Session& session, const Spec& claim, AskedAs call) {
     };
     batches = batches_of(of_rows(1), of_rows(3), of_rows(4));
   }
+  // Found by more rows than usual steps have, whose rows were right with other queries at least.
+  ManyBatches many;
+  if (own.queries > 0 && padded && padded->batch > usual_rows && padded->tokens == short_call) {
+    std::vector<Shows> of_rows;
+    for (std::int64_t rows = 1; rows <= more_rows + 1; ++rows) {
+      auto request = told.is_of_padding() ? padded_call_of(claim, rows, drawing_of_places)
+                                          : std::optional(ordinary_case(claim, short_call, rows, drawing_of_places));
+      of_rows.push_back(request ? shows(last_of(*request, own.queries)) : Shows::either);
+    }
+    many = batches_of(of_rows);
+  }
+  const std::string of_batches = many.words.empty() ? std::string(batches.words) : many.words;
   return {fmt::format("values are wrong {}{}", told.wrong_and_right(),
-                      batches.words.empty() ? "" : fmt::format("; of {} alone", batches.words)),
-          [told, side, batches](const AttentionCase& one) {
-            const bool is_of_other_side = (side == " on the right" && has_no_padding_on_the_right(one)) ||
-                                          (side == " on the left" && has_no_padding_on_the_left(one));
+                      of_batches.empty()   ? ""
+                      : many.words.empty() ? fmt::format("; of {} alone", of_batches)
+                                           : fmt::format("; of {}", of_batches)),
+          [told, side, batches, many](const AttentionCase& one) {
+            const bool is_of_other_side =
+                (side == " on the right" && has_no_padding_on_the_right(one)) ||
+                (side == " on the left" && has_no_padding_on_the_left(one)) ||
+                (side == " on both sides" && (has_no_padding_on_the_right(one) || has_no_padding_on_the_left(one)));
             return !told.holds(one.is_step() ? one.queries() : 0, is_padded(one) ? HasPadding::yes : HasPadding::no) ||
-                   is_of_other_side || !batches.hold(one.batch);
+                   is_of_other_side || !batches.hold(one.batch) || !many.hold(one.batch);
           }};
+}
+
+// From which number of tokens of padding on, where short calls with padding are right.
+PlaceOfCalls place_of_more_padding(Session& session, const Spec& claim, AskedAs call) {
+  const std::int64_t queries = kind_of(call).queries;
+  const auto own = case_of(claim, call);
+  const std::string_view kind = queries == 0 ? "" : "steps over ";
+  PlaceOfCalls vague{fmt::format("values are wrong in some {} with padding, and right in those of {} tokens",
+                                 queries == 0 ? "calls" : "steps over rows", short_call)};
+  if (!own) return vague;
+  const auto is_wrong = [&](PaddedSide side, std::int64_t count) {
+    auto request = lengthy_padded_by(claim, side, count, queries);
+    return request && is_wrong_in(session, claim, std::move(*request));
+  };
+  const bool is_left = is_wrong(PaddedSide::left, own->starts.front());
+  const bool is_right = is_wrong(PaddedSide::right, own->tokens - own->ends.front());
+  if (is_left == is_right) return vague;
+  const PaddedSide side = is_left ? PaddedSide::left : PaddedSide::right;
+  std::int64_t right = 0;
+  std::int64_t wrong = is_left ? own->starts.front() : own->tokens - own->ends.front();
+  while (wrong - right > 1) {
+    const std::int64_t middle = right + (wrong - right) / 2;
+    (is_wrong(side, middle) ? wrong : right) = middle;
+  }
+  if (right == 0) return vague;
+  return {
+      fmt::format("values are wrong in {}rows with {} and more tokens of padding on the {}, and right in those with "
+                  "up to {}",
+                  kind, wrong, is_left ? "left" : "right", right),
+      [is_left, right](const AttentionCase& one) {
+        const auto& edges = is_left ? one.starts : one.ends;
+        return std::ranges::all_of(edges,
+                                   [&](std::int64_t edge) { return (is_left ? edge : one.tokens - edge) <= right; });
+      }};
 }
 
 // Long steps are wrong, and short ones with the same scores are right. Short ones of a token that outweighs others, or
@@ -134,7 +196,11 @@ PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
     case AskedAs::wide:
       return {"values are wrong where products of queries and keys are beyond float16's range before they are scaled"};
     case AskedAs::blank: return {"values are wrong where a query is zeros, and right elsewhere"};
+    case AskedAs::padded_lengthy:
+    case AskedAs::padded_lengthy_step: return place_of_more_padding(session, claim, call);
     case AskedAs::low: return {"values are wrong where all scores are far below 0, and right where they are about 0"};
+    case AskedAs::lower:
+      return {"values are wrong where all scores are hundreds below 0, and right where they are about 0"};
     case AskedAs::sharp:
     case AskedAs::large: return place_of_spreads(session, claim);
     case AskedAs::rows:
