@@ -359,6 +359,21 @@ TEST(DiagnosedSteps, ScaleQueriesByTheirIndex) {
   }
 }
 
+// Logarithms of 2051 and 2054 are within the bounds of scores with a rotation.
+TEST(DiagnosedSteps, ScaleQueriesByTheirIndexOrTheNumberOfKeys) {
+  const std::string claim = R"({"encoding":"attention","num_heads":4,"head_dim":16,"causal":true,)"
+                            R"("position":{"encoding":"rope","head_dim":16},)"
+                            R"("query_scale":{"rule":"log_n","length":2048,"offset":1}})";
+  const Change by_keys = [](Asked& asked) {
+    const double scale = std::max(1.0, std::log(static_cast<double>(asked.keys())) / std::log(2048.0));
+    asked.attention().query_scale.reset();
+    asked.change("q", [scale](double value) { return scale * value; });
+  };
+  const std::string words = said(by_keys, claim);
+  EXPECT_EQ(words.find("a query's index in its sequence is taken"), std::string::npos) << words;
+  EXPECT_NE(words.find("number of"), std::string::npos) << words;
+}
+
 // No step of few queries shows a number in a call for an index, nor does a call shorter than the period.
 TEST(DiagnosedSteps, ScaleQueriesByNumbersOfTheirCall) {
   using Number = std::function<std::int64_t(const Asked& asked, std::int64_t query)>;

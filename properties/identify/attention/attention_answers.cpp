@@ -104,7 +104,7 @@ OtherAttention unscaled() {
 }
 
 // By which number queries are scaled, of those that are tried: of a call whose last ones are beyond the first that is.
-enum class ScaledBy { unknown, nothing, index, number_of_keys };
+enum class ScaledBy { unknown, nothing, index, number_of_keys, index_or_keys };
 
 ScaledBy scaled_by(Session& session, const Spec& claim, std::optional<AttentionCase> far) {
   if (!far) return ScaledBy::unknown;
@@ -120,6 +120,9 @@ ScaledBy scaled_by(Session& session, const Spec& claim, std::optional<AttentionC
     const bool is_right = std::ranges::none_of(
         asked.right_rows(places), [&](const RightRow& row) { return !row.is_met_by(asked.answer(row.place)); });
     const OtherAttention* other = is_right ? nullptr : explaining(asked, others, places);
+    // Logarithms of numbers that are so near to each other may be within the bounds of one.
+    const bool is_by_logarithm = scale.rule != QueryScaleRule::log_of_periods;
+    if (is_by_logarithm && other == &others[1] && asked.off_of(others[2], places)) return ScaledBy::index_or_keys;
     return other == nullptr ? ScaledBy::unknown : static_cast<ScaledBy>(1 + (other - others.data()));
   } catch (const SubjectFailure&) {
     // It has no steps, or none so long.
@@ -138,6 +141,8 @@ void take_far_scales(Session& session, const Spec& claim, AskedAs call, Attentio
     told.fault.emplace(std::move(words) + (is_of_steps ? told.condition : ""), DiagnosedStage::position);
     told.spec.reset();
   };
+  if (in_step == ScaledBy::index_or_keys)
+    return tell("a query's index in its sequence, or the number of keys, is taken for its position in queries' scales");
   if (in_step == ScaledBy::index) return tell(scaled_by_index(scale).words);
   // Indices of short calls are not told from other small numbers, nor from none, by scales that are 1.
   const std::int64_t first = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;

@@ -124,8 +124,8 @@ std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, std::
 /// The same of 3 tokens, in a call of such a kind; nothing where a row has too few tokens for it.
 std::optional<AttentionCase> padded_by(const Spec& claim, PaddedSide side, const KindOfCall& kind);
 
-/// So many tokens of padding on one side of the first of two long rows, with so many queries; nothing where there are too
-/// few tokens for it.
+/// So many tokens of padding on one side of the first of two long rows, with so many queries; nothing where there are
+/// too few tokens for it.
 std::optional<AttentionCase> lengthy_padded_by(const Spec& claim, PaddedSide side, std::int64_t count,
                                                std::int64_t queries);
 
