@@ -343,7 +343,7 @@ const std::vector<Sentence>& sentences() {
       {"one_head", rope, as_asked, left([](std::int64_t head, std::int64_t) { return head == 3; }),
        "head 3 of 8 is not rotated"},
       {"long_calls", rope, of_rows(consecutive_if_long), as_answered,
-       "in a call of 260 tokens positions are taken to be consecutive from the row's first"},
+       "in calls of 71 and more tokens positions are taken to be consecutive from the row's first"},
   };
   return list;
 }
