@@ -202,7 +202,7 @@ TEST(Compare, NothingIsLostBeyondTheHorizon) {
       compare(older, newer).notes[0].ends_with("; not counted, since values were wrong already from position 257 on"));
   newer.results[0].horizon = 255;
   EXPECT_EQ(compare(older, newer).regressions.size(), 1U);
-  // A law that names no position held in the same cases; others may show those values. A contract rests on none of them.
+  // A law that names no position held in the same cases; others may show those values. A contract rests on none.
   newer.results[0].horizon.reset();
   EXPECT_EQ(compare(older, newer).regressions.size(), 1U);
   newer.seed = older.seed + 1;
