@@ -452,7 +452,9 @@ std::string words_of(std::vector<const WrongPlace*> places, const std::vector<Ju
   // of which another place may leave some out by itself, of all.
   const auto gap_of = [&](const WrongPlace* one) {
     if (!one->gap) return std::string();
-    if (!one->words.starts_with("calls") && !one->least_size) return one->gap(vectors);
+    // Where the next number below is right, that the other place leaves it out says nothing.
+    std::string of_all = one->gap(vectors);
+    if (of_all.empty() || (!one->words.starts_with("calls") && !one->least_size)) return of_all;
     std::vector<JudgedVector> of_place;
     std::ranges::copy_if(vectors, std::back_inserter(of_place), [&](const JudgedVector& vector) {
       return std::ranges::all_of(places, [&](const WrongPlace* other) { return other == one || other->holds(vector); });

@@ -400,9 +400,6 @@ class OtherPositions {
               [](double pair, double n) { return 2 * pair / n + 0.4; });
     with_zeta("zeta falls where the claim's rises: pair i has that of the last but i",
               [](double pair, double n) { return (2 * (n / 2 - 1 - pair) / n + 0.4) / 1.4; });
-    for (const double gamma : {0.1, 0.2, 0.3, 0.5, 0.6, 0.8, 1.0})
-      with_zeta(fmt::format("zeta is (2i / n + {0:g}) / (1 + {0:g}), where the claim has 0.4 in place of {0:g}", gamma),
-                [gamma](double pair, double n) { return (2 * pair / n + gamma) / (1 + gamma); });
   }
 
   // y0 = a s cos - b s sin, y1 = a s sin + b s cos: what is not scaled lacks s - 1 times itself.
