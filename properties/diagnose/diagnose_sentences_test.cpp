@@ -145,38 +145,34 @@ void turn_keys_back(Tensors& inputs) {
   }
 }
 
-// Heads that were divided by the root of mean + epsilon.
-void divide_by_root_and_epsilon(Tensors& outputs, const Tensors& inputs) {
-  constexpr double epsilon = 1e-3;
+constexpr double epsilon_of_heads = 1e-3;
+
+// Heads that were divided by the root of the mean of their squares + epsilon, and are divided by something else of the
+// two means.
+template <class Divisor>
+void divide_heads_by(Tensors& outputs, const Tensors& inputs, Divisor divisor) {
   for (const char* name : {"q", "k"}) {
     const Tensor& x = inputs.at(name);
     Tensor& y = outputs.at(name);
     for (std::int64_t start = 0; start < x.elements(); start += 64) {
-      double mean = 0;
-      for (std::int64_t i = start; i < start + 64; ++i) mean += x.at(i) * x.at(i) / 64;
-      const double ratio = std::sqrt(mean + epsilon) / (std::sqrt(mean) + epsilon);
+      double squares = 0;
+      double sizes = 0;
+      for (std::int64_t i = start; i < start + 64; ++i) {
+        squares += x.at(i) * x.at(i) / 64;
+        sizes += std::fabs(x.at(i)) / 64;
+      }
+      const double ratio = std::sqrt(squares + epsilon_of_heads) / divisor(squares, sizes);
       for (std::int64_t i = start; i < start + 64; ++i) y.set(i, y.at(i) * ratio);
     }
   }
 }
 
-// Heads that were divided by the root of mean + epsilon, and are divided by the mean of their sizes + epsilon.
+void divide_by_root_and_epsilon(Tensors& outputs, const Tensors& inputs) {
+  divide_heads_by(outputs, inputs, [](double squares, double) { return std::sqrt(squares) + epsilon_of_heads; });
+}
+
 void divide_by_mean_size_and_epsilon(Tensors& outputs, const Tensors& inputs) {
-  constexpr double epsilon = 1e-3;
-  for (const char* name : {"q", "k"}) {
-    const Tensor& x = inputs.at(name);
-    Tensor& y = outputs.at(name);
-    for (std::int64_t start = 0; start < x.elements(); start += 64) {
-      double mean = 0;
-      double size = 0;
-      for (std::int64_t i = start; i < start + 64; ++i) {
-        mean += x.at(i) * x.at(i) / 64;
-        size += std::fabs(x.at(i)) / 64;
-      }
-      const double ratio = std::sqrt(mean + epsilon) / (size + epsilon);
-      for (std::int64_t i = start; i < start + 64; ++i) y.set(i, y.at(i) * ratio);
-    }
-  }
+  divide_heads_by(outputs, inputs, [](double, double sizes) { return sizes + epsilon_of_heads; });
 }
 
 const std::vector<Sentence>& sentences() {

@@ -152,17 +152,17 @@ std::string in_other_batches(Session& session, const EncodingModel& model, Judge
 std::string in_many_cells(Session& session, const EncodingModel& model, Judge& judge) {
   if (axes_of(model.spec().encoding) < 2 || operation_of(model.spec().encoding) == Operation::attend) return {};
   constexpr std::int64_t most_cells = 1024;
-  std::optional<Question> longest;
-  std::optional<Question> longer;
-  for (const Question& question : model.first_questions()) {
-    if (question.tokens > most_cells || !model.admits(question)) continue;
-    if (!longest || question.tokens > longest->tokens) longest = question;
-  }
-  for (const Question& question : model.first_questions()) {
-    if (!longest || 2 * question.tokens > longest->tokens || !model.admits(question)) continue;
-    if (!longer || question.tokens > longer->tokens) longer = question;
-  }
-  for (const auto& question : {longest, longer}) {
+  const auto longest_of = [&](std::int64_t most) {
+    std::optional<Question> found;
+    for (const Question& question : model.first_questions()) {
+      if (question.tokens <= most && (!found || question.tokens > found->tokens) && model.admits(question))
+        found = question;
+    }
+    return found;
+  };
+  const std::optional<Question> longest = longest_of(most_cells);
+  if (!longest) return {};
+  for (const auto& question : {longest, longest_of(longest->tokens / 2)}) {
     if (question && is_off(session, model, judge, model.accuracy_call(*question)))
       return fmt::format("in a call of {} tokens answers are farther off than elsewhere", question->tokens);
   }

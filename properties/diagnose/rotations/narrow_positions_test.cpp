@@ -18,8 +18,8 @@
 namespace sextant::identify::identify_narrow_positions_test {
 namespace {
 
-constexpr auto rope =
-    R"({"encoding":"rope","head_dim":8,"accuracy":"exact-angle","min_position":-1099511627776,"max_position":1099511627776})";
+constexpr auto rope = R"({"encoding":"rope","head_dim":8,"accuracy":"exact-angle",)"
+                      R"("min_position":-1099511627776,"max_position":1099511627776})";
 constexpr auto codes = R"({"encoding":"sinusoidal","dim":8,"accuracy":"exact-angle","max_position":1099511627776})";
 constexpr auto near = R"({"encoding":"rope","head_dim":8,"accuracy":"exact-angle","max_position":16777217})";
 

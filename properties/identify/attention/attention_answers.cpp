@@ -145,7 +145,7 @@ void take_far_scales(Session& session, const Spec& claim, AskedAs call, Attentio
     return tell("a query's index in its sequence, or the number of keys, is taken for its position in queries' scales");
   if (in_step == ScaledBy::index) return tell(scaled_by_index(scale).words);
   // Indices of short calls are not told from other small numbers, nor from none, by scales that are 1.
-  const std::int64_t first = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
+  const std::int64_t first = unit_of(scale);
   const bool is_of_index = told.fault && told.fault->words.starts_with(scaled_by_index(scale).words);
   if (is_of_index && in_step != ScaledBy::number_of_keys && long_call + scale.offset <= first) {
     if (!is_of_steps && scaled_by(session, claim, far_call(claim, scale)) == ScaledBy::index) return;
@@ -172,8 +172,7 @@ void take_far_scales(Session& session, const Spec& claim, AskedAs call, Attentio
   // Numbers in calls that are too long to be asked are not told from none.
   told.confidence = Confidence::medium;
   if (!is_by_number) told.spec.reset();
-  told.fault->words += fmt::format(", in {}calls of fewer than {} tokens", is_by_number ? "steps and in " : "",
-                                   scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length);
+  told.fault->words += fmt::format(", in {}calls of fewer than {} tokens", is_by_number ? "steps and in " : "", first);
 }
 
 // Of a claim with one field changed, which its fields say where it has no words.

@@ -198,13 +198,9 @@ AttentionCase padded_lengthy_of(AttentionCase request) {
 
 constexpr std::int64_t most_far_queries = 3;
 
-std::int64_t first_scaled(const QueryScale& scale) {
-  return scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
-}
-
 // A sequence whose last tokens have indices beyond the first that is scaled.
 std::optional<AttentionCase> far_sequence(const Spec& claim, const QueryScale& scale) {
-  const std::int64_t unit = first_scaled(scale);
+  const std::int64_t unit = unit_of(scale);
   const std::int64_t tokens = unit + most_far_queries + 2;
   const std::int64_t last = model_of(claim)->range().last;
   const bool has_room = 3 * tokens < last;
@@ -274,7 +270,7 @@ std::optional<AttentionCase> far_step(const Spec& claim, const QueryScale& scale
 }
 
 std::optional<AttentionCase> far_call(const Spec& claim, const QueryScale& scale) {
-  if (first_scaled(scale) + most_far_queries + 2 > longest_tokens(*held<Attention>(claim), work_of_once))
+  if (unit_of(scale) + most_far_queries + 2 > longest_tokens(*held<Attention>(claim), work_of_once))
     return std::nullopt;
   return far_sequence(claim, scale);
 }

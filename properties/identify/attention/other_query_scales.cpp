@@ -203,7 +203,7 @@ class OtherQueryScales {
 }  // namespace
 
 std::vector<std::int64_t> positions_about_scale(const QueryScale& scale, std::int64_t end) {
-  const std::int64_t unit = scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
+  const std::int64_t unit = unit_of(scale);
   std::vector<std::int64_t> list{3, unit / 2};
   for (const std::int64_t border : {unit, 2 * unit, 3 * unit}) {
     for (const std::int64_t beside : {-1, 0, 1}) list.push_back(border - scale.offset + beside);
@@ -215,6 +215,10 @@ std::vector<std::int64_t> positions_about_scale(const QueryScale& scale, std::in
   std::ranges::sort(list);
   list.erase(std::ranges::unique(list).begin(), list.end());
   return list;
+}
+
+std::int64_t unit_of(const QueryScale& scale) {
+  return scale.rule == QueryScaleRule::log_of_periods ? scale.period : scale.length;
 }
 
 double query_scale_at(const QueryScale& scale, std::int64_t position) { return scale_at(scale, position); }

@@ -12,6 +12,10 @@ namespace sextant::identify {
 /// of the length from which a logarithm counts, and some between; those below `end`, as many as there are.
 std::vector<std::int64_t> positions_about_scale(const QueryScale& scale, std::int64_t end);
 
+/// The unit in which positions are counted by it: a period, or the length from which a logarithm counts. Short of it
+/// every scale is 1.
+std::int64_t unit_of(const QueryScale& scale);
+
 /// What a query at a position is multiplied by, in double.
 double query_scale_at(const QueryScale& scale, std::int64_t position);
 

@@ -39,6 +39,8 @@ PlaceOfCalls place_of_few_tokens(Session& session, const Spec& claim, std::int64
 
 bool is_whole(const AttentionCase& call) { return !call.is_step(); }
 
+bool is_whole_or_of_several(const AttentionCase& call) { return is_whole(call) || call.queries() > 1; }
+
 bool is_padded(const AttentionCase& call) { return !call.starts.empty() || !call.ends.empty(); }
 
 bool has_no_padding_on_the_right(const AttentionCase& call) {
@@ -227,13 +229,13 @@ PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
           "values are wrong in steps of one query over more keys than the window has, and right in shorter ones, in "
           "those of several and in whole calls",
           [window = held<Attention>(claim)->window.value_or(0)](const AttentionCase& one) {
-            return is_whole(one) || one.queries() > 1 || one.tokens <= window;
+            return is_whole_or_of_several(one) || one.tokens <= window;
           }};
     case AskedAs::scaled_short_step:
       return {
           "values are wrong in steps of one query at positions at which queries are scaled, and right in those of "
           "several and in whole calls there",
-          [](const AttentionCase& one) { return is_whole(one) || one.queries() > 1; }};
+          is_whole_or_of_several};
     case AskedAs::scaled_step:
       return {"values are wrong in steps at positions at which queries are scaled, and right in whole calls there",
               is_whole};
@@ -246,7 +248,7 @@ PlaceOfCalls place_of_calls(Session& session, const Spec& claim, AskedAs call) {
       return {
           "values are wrong in steps of one query about the length from which frequencies change, and right in those "
           "of several and in whole calls there",
-          [](const AttentionCase& one) { return is_whole(one) || one.queries() > 1; }};
+          is_whole_or_of_several};
     case AskedAs::far_step:
       return {
           "values are wrong in steps about the length from which frequencies change, and right in whole calls there",

@@ -152,6 +152,11 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
   // Sums of n terms are off by gamma(n a), an exponential by a few roundings, as attention_budget.cpp has them.
   const double of_sums = gamma((2 * count + static_cast<double>(request_.queries())) * arithmetic_.a +
                                (4 + 2 * arithmetic_.libm) * arithmetic_.u);
+  const std::int64_t first_row =
+      (place.batch * encoding_.num_kv_heads + kv_head(encoding_, place.head)) * request_.tokens;
+  const auto value_of = [&](std::int64_t key, std::size_t channel) {
+    return request_.v.at((first_row + key) * encoding_.head_dim + static_cast<std::int64_t>(channel));
+  };
   for (std::int64_t key = seen.first; key < seen.end; ++key) {
     const KeyScore& own = scores[static_cast<std::size_t>(key - seen.first)];
     double weight = own.value;
@@ -182,11 +187,8 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
                                       ? own.error
                                       : 2 * own.error + arithmetic_.u * std::fabs(greatest));
     }
-    const std::int64_t kv = kv_head(encoding_, place.head);
-    const std::int64_t first =
-        ((place.batch * encoding_.num_kv_heads + kv) * request_.tokens + key) * encoding_.head_dim;
     for (std::size_t c = 0; c < width; ++c) {
-      const double value = request_.v.at(first + static_cast<std::int64_t>(c));
+      const double value = value_of(key, c);
       made.value[c] += weight * value;
       // Weights and products below the least numbers, as attention_budget.cpp has them.
       made.bounds[c] += ulp(arithmetic_.operations, 0) * std::fabs(value) + ulp(arithmetic_.sums, 0);
@@ -197,11 +199,8 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
     const std::int64_t key = other.key_of_sink({request_, place, seen, {}});
     const double weight = std::exp(request_.sinks->at(place.head) - greatest) / sum_of_all;
     const double error = weight * std::expm1(worst_of_all + 2 * arithmetic_.u * std::fabs(greatest));
-    const std::int64_t kv = kv_head(encoding_, place.head);
-    const std::int64_t first =
-        ((place.batch * encoding_.num_kv_heads + kv) * request_.tokens + key) * encoding_.head_dim;
     for (std::size_t c = 0; c < width; ++c) {
-      const double value = request_.v.at(first + static_cast<std::int64_t>(c));
+      const double value = value_of(key, c);
       made.value[c] += weight * value;
       made.bounds[c] += (error + of_sums * (weight + error)) * std::fabs(value);
     }
