@@ -1,3 +1,4 @@
+// Over 400 lines: a made-up subject and its sentence for each defect of codes, each read alone.
 // Codes that are others than claimed, each with the sentence that names how: of numbers, lookups, Fourier features and
 // sinusoidal tables.
 

@@ -1,3 +1,4 @@
+// Over 400 lines: a made-up subject and its sentence for each defect of steps and padding, each read alone.
 // What is said of attention that is right but in some calls alone: in steps, long calls, some rows, or some paddings.
 
 #include <fmt/format.h>

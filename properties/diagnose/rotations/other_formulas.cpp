@@ -1,3 +1,4 @@
+// Over 400 lines: a list of other formulas, each a few lines that are read alone.
 #include "properties/diagnose/rotations/other_formulas.hpp"
 
 #include <fmt/format.h>

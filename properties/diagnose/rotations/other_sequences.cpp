@@ -1,3 +1,4 @@
+// Over 400 lines: a list of ways in which positions are made from their row, each a few lines that are read alone.
 #include "properties/diagnose/rotations/other_sequences.hpp"
 
 #include <fmt/format.h>

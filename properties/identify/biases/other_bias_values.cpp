@@ -1,3 +1,4 @@
+// Over 400 lines: a list of other values of biases, each a few lines that are read alone.
 #include "properties/identify/biases/other_bias_values.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: a list of other formulas of an axis, and what is asked to tell them apart.
 #include "properties/identify/codes/axis_formulas.hpp"
 
 #include <fmt/format.h>
