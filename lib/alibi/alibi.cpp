@@ -1,3 +1,14 @@
+// Biases of whole matrices of scores, each the nearest value to slope times distance.
+//
+//   1. A slope is a power of two, a double (slope_dtype) or irrational; an irrational one is kept as two doubles,
+//      within 2^-106 of itself.
+//   2. Where keys follow one another a bias depends on key - query alone: one row of them is computed for each head,
+//      and every query's row is copied from it (lib/kernels/relative_range.hpp).
+//   3. Else rows are computed by vectors (rows.cpp), which leave open what they cannot round. That, and distances
+//      beyond 2^52, are computed one by one: exactly where the slope is a double, else by enclosures.
+//
+// The bounds stand beside the code: power_times and AlibiEncoder::product here, the vectors' in rows.cpp.
+
 #include "lib/alibi/alibi.hpp"
 
 #include <algorithm>

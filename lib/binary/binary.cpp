@@ -1,3 +1,6 @@
+// Digits of positions as elements, rows side by side as one string of digits: digits.cpp has the algorithm. This file
+// checks positions, packs as many rows as fit 4096 digits at a time, and sends whole lines past the caches.
+
 #include "lib/binary/binary.hpp"
 
 #include <fmt/format.h>

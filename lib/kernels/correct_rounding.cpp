@@ -1,3 +1,12 @@
+// Rounds a real number that is known to lie in an interval.
+//
+//   1. Both ends are rounded to the dtype; where they give the same value and sign, so does every number between them,
+//      since rounding is monotone (Ziv 1991).
+//   2. A number of hundreds of bits is scaled by a power of two, so that the dtype's last place becomes 1; its whole
+//      part, and the comparison of the rest with one half, decide. Both are exact.
+//
+// The callers own the proof that the number lies in the interval.
+
 #include "lib/kernels/correct_rounding.hpp"
 
 #include <algorithm>

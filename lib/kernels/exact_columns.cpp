@@ -1,3 +1,13 @@
+// Sums of columns without rounding, for gradients, compiled once per Highway target.
+//
+//   1. Each column has two doubles, high and low: a term joins high, and what that rounds away joins low, both by
+//      Knuth's exact sum of two.
+//   2. What low rounds away is lost; a third number remembers that it was not 0. Such columns the caller sums again by
+//      ExactSum.
+//   3. The others are rounded once: to odd as a double, then to the dtype (Boldo and Melquiond 2008).
+//
+// The proofs stand beside AddVector and OddSum.
+
 #include "lib/kernels/exact_columns.hpp"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// A sum of doubles in fixed point, which rounds nothing before the end.
+//
+//   1. A term is its significand of 53 bits, shifted to its place among digits of 32 bits: three digits change.
+//   2. Digits have 64 bits, so that 2^29 terms go by before carries are propagated.
+//   3. At the end the sum is made positive, its leading 64 bits are read, and whether anything stands below them; they
+//      are rounded to nearest, ties to even, in integers.
+//
+// Neal 2015 (arXiv 1505.05571) has the method; why no digit overflows is said beside carry().
+
 #include "lib/kernels/exact_sum.hpp"
 
 #include <algorithm>

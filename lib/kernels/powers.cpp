@@ -1,3 +1,11 @@
+// The tables and rates that powers of two with real exponents are computed from (powers-inl.h).
+//
+//   1. 2^(k/512), k < 512, each as two doubles: products of one ratio at 256 bits.
+//   2. Of a power r^(E p) the rate E log2 r, as a fraction of 2^192 and as a double: the fractional part of p times it
+//      is then exact in integers.
+//
+// docs/proofs/encoder-powers.md.
+
 #include "lib/kernels/powers.hpp"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Frequencies as integers in units of 2^-192 turn, so that a phase, position times frequency modulo one turn, is exact.
+//
+//   1. Frequencies of a geometric ladder are products of one ratio, computed at 256 bits and rounded to the unit.
+//   2. Phases are products of integers modulo 2^192.
+//   3. Sine and cosine of a phase: quarters of a turn are taken off exactly, the rest, at most an eighth of a turn, is
+//      two doubles times 2 pi, and the C library's functions are corrected by the second of them.
+//
+// The bounds stand beside the code.
+
 #include "lib/kernels/turns.hpp"
 
 #include <cmath>

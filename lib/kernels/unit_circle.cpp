@@ -1,3 +1,7 @@
+// Sines and cosines of the multiples of 1/512 of a turn, each as two doubles: what the rotations of rotations-inl.h
+// are read from. The first eighth is made of powers of one rotation at 256 bits, the rest by symmetry.
+// docs/proofs/encoder-rotations.md, step 5, has what is asked of them.
+
 #include "lib/kernels/unit_circle.hpp"
 
 #include <vector>

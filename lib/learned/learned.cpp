@@ -1,3 +1,12 @@
+// Rows of a table looked up, and the gradient of the table.
+//
+//   1. Lookup: rows are copied bit for bit, past the caches where the output exceeds them (LineWriter).
+//   2. Gradient: tokens are sorted by position, so that each row of the table is the sum of a list of gradients. A list
+//      is summed some columns at a time, without rounding (exact_columns.hpp); columns that need more than two doubles
+//      are summed again by ExactSum.
+//
+// Lookup computes nothing; sums are exact and rounded once, whatever the order and the number of threads.
+
 #include "lib/learned/learned.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,11 @@
+// Root-mean-square normalization of each head and its rotation, in one pass and one rounding.
+//
+//   1. Rotations of a row's tokens are RopeEncoder's tables in float64.
+//   2. A head is read to double, normalized, multiplied by its gains, rotated, and rounded to the result's dtype.
+//   3. Where a scaling rule looks at the length, that is of the call or of the row, as the rule has it.
+//
+// Double arithmetic throughout: the header states the bound, 0.51 ULP of the pair's norm.
+
 #include "lib/qk_norm_rope/qk_norm_rope.hpp"
 
 #include <algorithm>

@@ -1,3 +1,14 @@
+// Biases looked up by the bucket of key - query, and the gradient of their table.
+//
+//   1. Borders between logarithmic buckets are integers, found by comparing powers of integers, or by enclosures of the
+//      real border where powers would be long; both are exact (border()).
+//   2. Where keys follow one another a bias depends on key - query alone: the values of a head are put in that order
+//      once, and each query's row is a part of them.
+//   3. Gradient: likewise columns of key - query are summed first, without rounding (exact_columns.hpp), then the
+//      columns of each bucket; what needs more than two doubles is summed by ExactSum, and all is rounded once.
+//
+// The proofs stand beside border_by_powers, border_by_logarithm and border.
+
 #include "lib/relative_bias/relative_bias.hpp"
 
 #include <algorithm>

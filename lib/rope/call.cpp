@@ -1,3 +1,6 @@
+// Checks the arguments of encoders that turn vectors, before anything is written: shapes, strides that keep elements
+// apart, alignment, views that overlap, positions within 2^53. Nothing is computed here.
+
 #include "lib/rope/call.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Which angles are multiples of 1/24 of a turn, where sines or cosines are rational and results may be ties: decided in
+// integers, from the frequency's fraction and the position. docs/proofs/rope.md, step 20.
+
 #include "lib/rope/exact_turns.hpp"
 
 #include <boost/multiprecision/cpp_int.hpp>

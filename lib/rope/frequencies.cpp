@@ -1,3 +1,12 @@
+// The frequencies of a scaled ladder as integers in units of 2^-192 turn, and the attention factor.
+//
+//   1. Frequencies are computed with their errors (wide_frequencies.hpp) at 256, 1024 and 5000 bits until each is known
+//      to 2^-200 turn.
+//   2. An attention factor that is rational is kept as a ratio, since results at position 0 may then be ties; which
+//      ones are is decided in integers (rational_root, rational_factor).
+//
+// docs/proofs/rope.md, steps 15 to 19.
+
 #include "lib/rope/frequencies.hpp"
 
 #include <cmath>

@@ -1,3 +1,7 @@
+// What a call asks of the kernels: where vectors lie, which channels form a pair and which stay as they are, whether
+// results go past the caches, and how tokens and heads are divided into units of work. Nothing is computed here; the
+// kernels begin in kernels/units-inl.h.
+
 #include "lib/rope/job.hpp"
 
 #include <omp.h>

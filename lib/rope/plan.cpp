@@ -1,3 +1,6 @@
+// What depends on an encoding and a length alone, made once: frequencies, the rotations of small steps and the
+// attention factor. Lengths up to the one that a scaling rule names share one plan; others have their own.
+
 #include "lib/rope/plan.hpp"
 
 #include "lib/kernels/targets.hpp"

@@ -1,3 +1,13 @@
+// The rotary encoder's calls.
+//
+//   1. Arguments are checked (call.hpp); a length that a scaling rule looks at is the call's or each row's own.
+//   2. The plan of that length has frequencies and rotations of small steps (plan.hpp).
+//   3. Units of work, tokens and heads, are shared among threads (job.hpp), and turned by kernels that are compiled
+//      once per dtype and Highway target (tiers/, kernels/).
+//   4. Results of another dtype go by way of cast.cpp; encodings without a pair are copied (standing.cpp).
+//
+// docs/proofs/rope.md shows that results are the nearest values.
+
 #include "lib/rope/rope.hpp"
 
 #include <algorithm>

@@ -1,3 +1,13 @@
+// Pairs that the vectors leave open, one at a time.
+//
+//   1. NaN and infinities: by the signs of the true sine and cosine.
+//   2. Multiples of 1/24 of a turn, where results may be exact or ties: in integers (exact_turns.hpp).
+//   3. In double-double, with an interval that must round to one value.
+//   4. At 256, 1024 and 5000 bits until it does. Elsewhere than at position 0 no result is a tie, so that this ends; at
+//      position 0 a rational factor times x is rounded exactly.
+//
+// docs/proofs/rope.md, steps 5 and 20.
+
 #include "lib/rope/settle.hpp"
 
 #include <algorithm>

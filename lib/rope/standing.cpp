@@ -1,3 +1,6 @@
+// Encodings that turn no pair: channels are copied, and moved from one pairing's places to the other's where these
+// differ. What is rounded to another dtype besides is cast.cpp's.
+
 #include "lib/rope/standing.hpp"
 
 #include <algorithm>

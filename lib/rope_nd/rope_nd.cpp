@@ -1,3 +1,13 @@
+// Rotations by several coordinates, on the kernels of `rope`.
+//
+//   1. Each pair has one axis. Where the pairs of several axes share a head, one pass turns all of them: the row of a
+//      token is put together from the axes' rows by masks (kernels/axes-inl.h).
+//   2. Where each axis has a part of the head, each part is turned as a head of its own.
+//   3. Normalized coordinates are counts of a unit that frequencies are divided by beforehand, so that phases stay
+//      exact.
+//
+// docs/proofs/rope.md.
+
 #include "lib/rope_nd/rope_nd.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// One value of a table that neither vectors nor double-double decide: the frequency, the angle and its sine at 256,
+// 1024 and 5000 bits, until an interval rounds to one value. The bounds stand beside attempt().
+
 #include "lib/sinusoidal/exact.hpp"
 
 #include <algorithm>

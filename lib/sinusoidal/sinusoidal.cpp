@@ -1,3 +1,12 @@
+// The sinusoidal encoder's calls.
+//
+//   1. A plan, made once, has frequencies in turns and the rotations of small steps.
+//   2. Rows are divided into strips, by the table alone, so that `fast` does not depend on threads; each strip begins
+//      with exact phases (strip-inl.h) and is independent of the others.
+//   3. An odd dim's last channel is cleared before, and lies between the rows to the kernels.
+//
+// docs/proofs/sinusoidal-rows.md has the bounds, docs/proofs/quick-certificate.md the rounding.
+
 #include "lib/sinusoidal/sinusoidal.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// The strips of a table, compiled once per Highway target; strip-inl.h has the algorithm. The dtype
+// chooses the kernel here.
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,3 +1,6 @@
+// Codes of places of a grid: the rows of the one-dimensional code, made once for every coordinate that occurs, copied
+// side by side past the caches. SinusoidalEncoder rounds them; nothing else is computed.
+
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 
 #include <stdexcept>

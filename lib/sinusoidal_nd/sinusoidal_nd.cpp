@@ -1,3 +1,12 @@
+// Codes of places in several dimensions, made of the axes' own codes.
+//
+//   1. The rows of each axis' code are made once for every coordinate that occurs, rounded by SinusoidalEncoder.
+//   2. Channels that follow one another in an axis' code and in the result are a run; a row is its runs in order, and
+//      zeros where the axes fill less than dim.
+//   3. Long runs go to memory from where they are, past the caches; of short ones a row is put together first.
+//
+// Values are copied; there is nothing else to prove.
+
 #include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
 
 #include <fmt/format.h>

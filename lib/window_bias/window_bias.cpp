@@ -1,3 +1,10 @@
+// Biases looked up by the offset between two places of a window, and the gradient of their table.
+//
+//   1. The table's row is linear in the two places' coordinates: code(query) - code(key) + centre, with one code for
+//      each place, made once.
+//   2. Each query's rows are read once for all heads; each head's biases are then lookups.
+//   3. Gradient: the terms of each row of the table are summed without rounding (exact_sum.hpp) and rounded once.
+
 #include "lib/window_bias/window_bias.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,15 @@
+// A rotation times a power of its own, one pair at a time: what the vectors of xPos leave open.
+//
+//   1. In double: sine and cosine from an exact phase, the power by the C library's log and exp, with an interval that
+//      must round to one value.
+//   2. At position 0, where the angle is 0, the power times a may be a value or a tie: decided in integers.
+//   3. At 256, 1024 and 5000 bits, until the interval rounds to one value.
+//
+// Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental
+// (Lindemann), and with it a cos + b sin for all real algebraic a and b that are not both 0: such a number is a linear
+// form in e^{iwp} and its inverse. The factor is algebraic. So the result is no value of a dtype and no tie. At
+// position 0 it is the factor times a, which exact_product tells where it is a value or a tie.
+
 #include "lib/xpos/geometric_rotations.hpp"
 
 #include <algorithm>
@@ -10,11 +22,6 @@
 #include "lib/kernels/correct_rounding.hpp"
 #include "lib/kernels/wide.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
-
-// Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental
-// (Lindemann), and with it a cos + b sin for all real algebraic a and b that are not both 0: such a number is a linear
-// form in e^{iwp} and its inverse. The factor is algebraic. So the result is no value of a dtype and no tie. At
-// position 0 it is the factor times a, which exact_product tells where it is a value or a tie.
 
 namespace sextant {
 namespace {

@@ -1,3 +1,6 @@
+// Vectors turned one pair at a time by GeometricRotations: for powers that the vectors do not take, since they grow too
+// fast or their exponents are not told exactly. Slow, and right by geometric_rotations.cpp.
+
 #include "lib/xpos/rotate_pairs.hpp"
 
 #include <cmath>

@@ -1,3 +1,15 @@
+// xPos: the kernels of `rope` with a power for each pair.
+//
+//   1. Frequencies, the pairs' rates of growth and the rotations of small steps, powers included, are made once, for
+//      each sense of the rotation.
+//   2. The kernels turn and multiply at once (lib/rope/kernels/pair_bounds-inl.h) by the position's distance from the
+//      centre; pairs that they leave open are settled by GeometricRotations.
+//   3. Rates beyond what the kernels take, and positions whose distance is no double, go one pair at a time
+//      (rotate_pairs.cpp).
+//   4. Tokens at position 0 keep the bits of x where that is the centre too.
+//
+// docs/proofs/rope.md, steps 6, 7 and 14; docs/proofs/encoder-powers.md.
+
 #include "lib/xpos/xpos.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Rotations and tables of bfloat16, compiled once per Highway target; the algorithm is in quick_narrow-inl.h.
+// docs/proofs/rope.md, steps 12 and 14.
+
 #include "lib/rope/tiers/tiers.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,6 @@
+// Rotations and tables of float32, compiled once per Highway target; the algorithm is in float32-inl.h.
+// docs/proofs/rope.md, steps 9 to 11, 14 and 22.
+
 #include "lib/rope/tiers/tiers.hpp"
 
 #undef HWY_TARGET_INCLUDE

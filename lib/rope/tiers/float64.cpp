@@ -1,3 +1,6 @@
+// Rotations and tables of float64, compiled once per Highway target; the algorithm is in float64-inl.h.
+// docs/proofs/rope.md, steps 5, 21 and 22.
+
 #include "lib/rope/tiers/tiers.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,5 @@
+// Each dtype's kernels are a file of their own.
+
 #include "lib/rope/tiers/tiers.hpp"
 #include "lib/rope/job.hpp"
 
