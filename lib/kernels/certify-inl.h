@@ -260,6 +260,22 @@ struct Float64 {
   }
 };
 
+/// As many elements from `elements` on as D has lanes, as doubles. Exact.
+template <class Type, class D>
+HWY_INLINE hn::Vec<D> WidenedToDouble(Type type, D d, const typename Type::Element* elements) {
+  [[maybe_unused]] const hn::Rebind<float, D> df;
+  const auto bits = hn::LoadU(hn::Rebind<typename Type::Element, D>(), elements);
+  if constexpr (Type::dtype == Dtype::float64) {
+    (void)type;
+    return hn::BitCast(d, bits);
+  } else if constexpr (Type::dtype == Dtype::float32) {
+    (void)type;
+    return hn::PromoteTo(d, hn::BitCast(df, bits));
+  } else {
+    return hn::PromoteTo(d, WidenedToFloat(type, df, bits));
+  }
+}
+
 /// Writes one element for each lane of d at `destination`, any alignment.
 template <class Type, class D>
 HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> bits,

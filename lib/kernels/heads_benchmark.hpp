@@ -44,18 +44,18 @@ inline void fill_ordinarily(Dtype dtype, std::span<std::byte> memory) {
     store(dtype, 1 + static_cast<double>(i % 251) / 256, memory.data() + i * size_of(dtype));
 }
 
-/// Registers NAME/certified/SHAPE, from one array into another beyond the caches, and NAME_in_place/certified/SHAPE.
+/// Registers NAME/ROUNDING/SHAPE, from one array into another beyond the caches, and NAME_in_place/ROUNDING/SHAPE.
 /// `make_turn` gives what turns the vectors of x into y; it is called once per case, outside the clock.
-inline void register_turned(
-    const std::string& name, Dtype dtype, const HeadsShape& shape,
-    const std::function<std::function<void(const ConstHeads& x, const Heads& y)>()>& make_turn) {
+inline void register_turned(const std::string& name, Dtype dtype, const HeadsShape& shape,
+                            const std::function<std::function<void(const ConstHeads& x, const Heads& y)>()>& make_turn,
+                            const std::string& rounding = "certified") {
   enum class Into { another, itself };
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
   for (const Into into : {Into::another, Into::itself}) {
     const bool in_place = into == Into::itself;
     // What is streamed leaves the caches, where the results are to go.
     if (!in_place && caching_of(static_cast<std::int64_t>(bytes)) == Caching::kept) continue;
-    register_paired({name + (in_place ? "_in_place" : "") + "/certified/" + shape.text(),
+    register_paired({name + (in_place ? "_in_place" : "") + "/" + rounding + "/" + shape.text(),
                      in_place ? Roofline::scale_inplace : Roofline::stream_copy, bytes,
                      [=](std::span<std::byte> written, std::span<std::byte> read) -> std::function<void()> {
                        if (!in_place) {

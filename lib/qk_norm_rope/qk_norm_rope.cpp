@@ -1,10 +1,13 @@
 // Root-mean-square normalization of each head and its rotation, in one pass and one rounding.
 //
-//   1. Rotations of a row's tokens are RopeEncoder's tables in float64.
-//   2. A head is read to double, normalized, multiplied by its gains, rotated, and rounded to the result's dtype.
-//   3. Where a scaling rule looks at the length, that is of the call or of the row, as the rule has it.
+//   1. Rotations of a row's tokens are RopeEncoder's tables in float64; where a scaling rule looks at the length, that
+//      is the call's or the row's, as the rule has it.
+//   2. Heads are normalized, turned and rounded by vectors of doubles (turned_heads.cpp), and written past the caches
+//      where the results exceed them.
+//   3. Heads with a NaN or an infinity, and gains or factors beyond 2^200, are done by themselves, as IEEE 754
+//      arithmetic makes them.
 //
-// Double arithmetic throughout: the header states the bound, 0.51 ULP of the pair's norm.
+// docs/proofs/accuracy-classes.md, step 27, has the bound.
 
 #include "lib/qk_norm_rope/qk_norm_rope.hpp"
 
@@ -13,8 +16,10 @@
 #include <vector>
 
 #include "lib/kernels/checks.hpp"
+#include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/parallel.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
+#include "lib/qk_norm_rope/turned_heads.hpp"
 #include "lib/rope/call.hpp"
 
 namespace sextant {
@@ -29,34 +34,42 @@ const QkNormRope& checked(const QkNormRope& encoding) {
   return encoding;
 }
 
-// The rotations of one batch row, in double: row t has those of its token t, times the attention factor.
+// The rotations of one batch row, in double and in the rotation's sense: row t has those of its token t, times the
+// attention factor.
 class RowTables {
  public:
   // @param longest  the position that gives the length, which a scaling rule may look at
   RowTables(const RopeEncoder& rope, std::span<const std::int64_t> positions, std::int64_t longest)
-      : pairs_(pairs(rope.encoding())) {
+      : pairs_(static_cast<std::size_t>(pairs(rope.encoding()))),
+        cos_((positions.size() + 1) * pairs_),
+        sin_(cos_.size()) {
+    if (pairs_ == 0) return;
     std::vector<std::int64_t> rows(positions.begin(), positions.end());
     rows.push_back(longest);
-    const auto count = std::ssize(rows);
-    cos_ = Tensor::zeros(Dtype::float64, {count, pairs_});
-    sin_ = cos_;
-    if (pairs_ == 0) return;
-    rope.tables(rows, {Dtype::float64, cos_.data.data(), count, pairs_, pairs_},
-                {Dtype::float64, sin_.data.data(), count, pairs_, pairs_});
+    rope.tables(rows, rows_of(cos_, rows.size()), rows_of(sin_, rows.size()));
+    if (rope.encoding().direction == Direction::clockwise) {
+      for (double& sine : sin_) sine = -sine;
+    }
   }
 
-  void read(std::int64_t token, std::span<double> cos, std::span<double> sin) const {
-    cos_.read(token * pairs_, cos);
-    sin_.read(token * pairs_, sin);
-  }
+  std::span<const double> cos(std::int64_t token) const { return row(cos_, token); }
+  std::span<const double> sin(std::int64_t token) const { return row(sin_, token); }
 
  private:
-  std::int64_t pairs_;
-  Tensor cos_;
-  Tensor sin_;
+  Rows rows_of(std::vector<double>& table, std::size_t rows) const {
+    const auto width = static_cast<std::int64_t>(pairs_);
+    return {Dtype::float64, reinterpret_cast<std::byte*>(table.data()), static_cast<std::int64_t>(rows), width, width};
+  }
+  std::span<const double> row(const std::vector<double>& table, std::int64_t token) const {
+    return std::span(table).subspan(static_cast<std::size_t>(token) * pairs_, pairs_);
+  }
+
+  std::size_t pairs_;
+  std::vector<double> cos_;
+  std::vector<double> sin_;
 };
 
-// What one thread turns heads with.
+// One head by itself, whatever its values are.
 class HeadTurner {
  public:
   HeadTurner(const QkNormRope& encoding, std::span<const double> gains)
@@ -64,27 +77,20 @@ class HeadTurner {
         gains_(gains),
         passthrough_(passthrough_channels(encoding.rope)),
         from_(gains.size()),
-        to_(gains.size()),
-        cos_(static_cast<std::size_t>(pairs(encoding.rope))),
-        sin_(cos_.size()) {
-    for (std::int64_t pair = 0; pair < std::ssize(cos_); ++pair) {
-      input_.push_back(channels_of_pair(encoding.rope, encoding.rope.pairing, pair));
-      output_.push_back(channels_of_pair(encoding.rope, encoding.rope.output_pairing, pair));
-    }
-    if (encoding.rope.direction == Direction::clockwise) sense_ = -1;
-  }
+        to_(gains.size()) {}
 
-  void take_token(const RowTables& tables, std::int64_t token) { tables.read(token, cos_, sin_); }
-
-  void turn(Dtype dtype, const std::byte* x, Dtype y_dtype, std::byte* y) {
+  void turn(std::span<const double> cos, std::span<const double> sin, Dtype dtype, const std::byte* x, Dtype y_dtype,
+            std::byte* y) {
     for (std::size_t i = 0; i < from_.size(); ++i) from_[i] = load(dtype, x + i * size_of(dtype));
     normalize();
-    for (std::size_t pair = 0; pair < cos_.size(); ++pair) {
-      const double first = from_[static_cast<std::size_t>(input_[pair].first)];
-      const double second = from_[static_cast<std::size_t>(input_[pair].second)];
-      const double sine = sense_ * sin_[pair];
-      to_[static_cast<std::size_t>(output_[pair].first)] = first * cos_[pair] - second * sine;
-      to_[static_cast<std::size_t>(output_[pair].second)] = first * sine + second * cos_[pair];
+    for (std::size_t pair = 0; pair < cos.size(); ++pair) {
+      const Rope& rope = encoding_.rope;
+      const Channels input = channels_of_pair(rope, rope.pairing, static_cast<std::int64_t>(pair));
+      const Channels output = channels_of_pair(rope, rope.output_pairing, static_cast<std::int64_t>(pair));
+      const double first = from_[static_cast<std::size_t>(input.first)];
+      const double second = from_[static_cast<std::size_t>(input.second)];
+      to_[static_cast<std::size_t>(output.first)] = first * cos[pair] - second * sin[pair];
+      to_[static_cast<std::size_t>(output.second)] = first * sin[pair] + second * cos[pair];
     }
     for (const Passthrough& channel : passthrough_)
       to_[static_cast<std::size_t>(channel.output)] = from_[static_cast<std::size_t>(channel.input)];
@@ -102,13 +108,8 @@ class HeadTurner {
   const QkNormRope& encoding_;
   std::span<const double> gains_;
   std::vector<Passthrough> passthrough_;
-  std::vector<Channels> input_;
-  std::vector<Channels> output_;
   std::vector<double> from_;
   std::vector<double> to_;
-  std::vector<double> cos_;
-  std::vector<double> sin_;
-  double sense_ = 1;
 };
 
 // What normalized elements are multiplied by.
@@ -120,11 +121,32 @@ std::vector<double> gains_of(const Tensor& weight, double offset) {
   return gains;
 }
 
-// The bytes from the start of a view to that of a head.
+// Of magnitude 2^200 at most: heads' channels times them, and turned, stay far within double.
+bool is_ordinary(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return std::fabs(value) <= 0x1p200; });
+}
+
+std::int64_t bytes_of(std::int64_t elements, Dtype dtype) {
+  return elements * static_cast<std::int64_t>(size_of(dtype));
+}
+
+// The bytes from the start of a view to that of a token's first head.
 template <class Bytes>
-std::int64_t head_start(const HeadsOf<Bytes>& view, std::int64_t row, std::int64_t token, std::int64_t head) {
-  return (row * view.batch_stride + token * view.token_stride + head * view.head_stride) *
-         static_cast<std::int64_t>(size_of(view.dtype));
+std::int64_t token_start(const HeadsOf<Bytes>& view, std::int64_t row, std::int64_t token) {
+  return bytes_of(row * view.batch_stride + token * view.token_stride, view.dtype);
+}
+
+// Results apart from x that are larger than the caches pass by them, if heads follow one another or have many lines:
+// of heads with gaps between them there would be little but begun lines.
+Caching caching_of_results(const Heads& y, bool in_place) {
+  const bool dense = y.head_stride == y.head_dim && y.token_stride == y.heads * y.head_dim;
+  if (in_place || !(dense || bytes_of(y.head_dim, y.dtype) >= 1024)) return Caching::kept;
+  return caching_of(bytes_of(y.batch * y.tokens * y.heads * y.head_dim, y.dtype));
+}
+
+// A writer finishes once a block, which waits for memory if it streams.
+std::int64_t tokens_at_once(const Heads& y) {
+  return std::clamp<std::int64_t>((1 << 18) / bytes_of(y.heads * y.head_dim, y.dtype), 1, 64);
 }
 
 }  // namespace
@@ -142,20 +164,39 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
   const std::vector<double> gains = gains_of(weight, encoding_.weight_offset);
   const bool alike = length_scope(encoding_.rope.rope_scaling) == LengthScope::call;
   const std::int64_t longest_of_call = *std::ranges::max_element(positions);
-  constexpr std::int64_t tokens_together = 16;
-  const std::int64_t blocks = (x.tokens + tokens_together - 1) / tokens_together;
+  const HeadNorm norm(encoding_.rope, encoding_.epsilon, gains);
+  const bool ordinary_gains = is_ordinary(gains);
+  const Caching caching = caching_of_results(y, call.in_place);
+  const std::int64_t together = tokens_at_once(y);
   for (std::int64_t row = 0; row < x.batch; ++row) {
     const auto own = positions.subspan(static_cast<std::size_t>(row * x.tokens), static_cast<std::size_t>(x.tokens));
     const RowTables tables(rope_, own, alike ? longest_of_call : *std::ranges::max_element(own));
-    parallel_for(blocks, call.elements / x.batch, [&](std::int64_t block) {
+    parallel_for((x.tokens + together - 1) / together, call.elements / x.batch, [&](std::int64_t block) {
       HeadTurner turner(encoding_, gains);
-      const std::int64_t last = std::min(x.tokens, (block + 1) * tokens_together);
-      for (std::int64_t token = block * tokens_together; token < last; ++token) {
-        turner.take_token(tables, token);
-        for (std::int64_t head = 0; head < x.heads; ++head)
-          turner.turn(x.dtype, x.data + head_start(x, row, token, head), y.dtype,
-                      y.data + head_start(y, row, token, head));
+      HeadBuffers buffers(head_dim);
+      LineWriter writer(caching);
+      const std::int64_t last = std::min(x.tokens, (block + 1) * together);
+      for (std::int64_t token = block * together; token < last; ++token) {
+        const TokenHeads heads{x.dtype,
+                               x.data + token_start(x, row, token),
+                               bytes_of(x.head_stride, x.dtype),
+                               y.dtype,
+                               y.data + token_start(y, row, token),
+                               bytes_of(y.head_stride, y.dtype),
+                               x.heads,
+                               tables.cos(token),
+                               tables.sin(token)};
+        const auto by_itself = [&](std::int64_t head) {
+          turner.turn(heads.cos, heads.sin, heads.x_dtype, heads.x + head * heads.x_stride, heads.y_dtype,
+                      heads.y + head * heads.y_stride);
+        };
+        if (ordinary_gains && is_ordinary(heads.cos) && is_ordinary(heads.sin)) {
+          turn_heads(norm, heads, buffers, writer, by_itself);
+        } else {
+          for (std::int64_t head = 0; head < x.heads; ++head) by_itself(head);
+        }
       }
+      writer.finish();
     });
   }
 }

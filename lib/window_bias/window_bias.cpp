@@ -2,13 +2,15 @@
 //
 //   1. The table's row is linear in the two places' coordinates: code(query) - code(key) + centre, with one code for
 //      each place, made once.
-//   2. Each query's rows are read once for all heads; each head's biases are then lookups.
+//   2. A head's values are kept in reverse, so that keys that follow one another in a row of the window have values
+//      that do: long runs of them are copied past the caches from where they are, of short ones a row is made first.
 //   3. Gradient: the terms of each row of the table are summed without rounding (exact_sum.hpp) and rounded once.
 
 #include "lib/window_bias/window_bias.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -61,6 +63,24 @@ void WindowBiasEncoder::check(const char* function, std::span<const std::int64_t
   }
 }
 
+std::vector<WindowBiasEncoder::Run> WindowBiasEncoder::runs_of(std::span<const std::int64_t> key_positions) const {
+  std::vector<Run> runs;
+  for (std::int64_t key = 0; key < std::ssize(key_positions); ++key) {
+    const std::int64_t token = key_positions[static_cast<std::size_t>(key)] - class_tokens_;
+    if (token < 0) {
+      runs.push_back({key, 1, std::nullopt});
+      continue;
+    }
+    const std::int64_t code = code_[static_cast<std::size_t>(token)];
+    if (!runs.empty() && runs.back().code && *runs.back().code + runs.back().count == code) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({key, 1, code});
+    }
+  }
+  return runs;
+}
+
 std::int64_t WindowBiasEncoder::index(std::int64_t query, std::int64_t key) const {
   const std::int64_t both[] = {query, key};
   check("WindowBiasEncoder::index", both);
@@ -81,22 +101,49 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
   check_bytes(function, out, elements_of(std::vector<std::int64_t>{heads, queries, keys}), weight.dtype);
   check(function, query_positions);
   check(function, key_positions);
+  const std::vector<Run> runs = runs_of(key_positions);
+  constexpr std::int64_t long_run = 16;  // a line of float32
+  const bool has_long_runs =
+      std::ranges::all_of(runs, [](const Run& run) { return !run.code || run.count >= long_run; });
   with_bits_of(weight.dtype, [&]<class Bits>(Bits) {
-    // The weights of one head side by side.
+    // Head by head: the values of offsets in reverse, then those of a class token's three rows.
     std::vector<Bits> by_head(static_cast<std::size_t>(heads * rows));
     for (std::int64_t i = 0; i < weight.elements(); ++i) {
-      Bits& own = by_head[static_cast<std::size_t>(i % heads * rows + i / heads)];
+      const std::int64_t row = i / heads;
+      const std::int64_t place = row < places_ ? places_ - 1 - row : row;
+      Bits& own = by_head[static_cast<std::size_t>(i % heads * rows + place)];
       std::memcpy(&own, weight.data.data() + static_cast<std::size_t>(i) * sizeof own, sizeof own);
     }
-    parallel_for(queries, heads * queries * keys, [&](std::int64_t query) {
-      std::vector<std::int32_t> row;  // at most 2^16 and three of them
-      row.reserve(key_positions.size());
-      const std::int64_t from = query_positions[static_cast<std::size_t>(query)];
-      for (const std::int64_t key : key_positions) row.push_back(static_cast<std::int32_t>(row_of(from, key)));
-      for (std::int64_t head = 0; head < heads; ++head) {
-        const Bits* values = by_head.data() + head * rows;
-        std::byte* place = out.data() + static_cast<std::size_t>((head * queries + query) * keys) * sizeof(Bits);
-        for (std::int64_t key = 0; key < keys; ++key) put(place, key, values[row[static_cast<std::size_t>(key)]]);
+    const Rows matrix{weight.dtype, out.data(), heads * queries, keys, keys};
+    write_row_blocks(matrix, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+      std::vector<Bits> made(static_cast<std::size_t>(keys));
+      const auto write = [&](std::byte* place, std::int64_t key, std::int64_t count, const Bits* values) {
+        writer.write(place + static_cast<std::size_t>(key) * sizeof(Bits), reinterpret_cast<const std::byte*>(values),
+                     static_cast<std::size_t>(count) * sizeof(Bits));
+      };
+      for (std::int64_t row = first; row < last; ++row) {
+        const Bits* const of_head = by_head.data() + row / queries * rows;
+        std::byte* const place = sextant::row_of(matrix, row);
+        const std::int64_t query = query_positions[static_cast<std::size_t>(row % queries)] - class_tokens_;
+        const bool of_class = query < 0;
+        // Row code(query) - code(key) + centre, and places - 1 = 2 centre: in reverse, code(key) from here.
+        const Bits* const values = of_class ? nullptr : of_head + centre_ - code_[static_cast<std::size_t>(query)];
+        for (const Run& run : runs) {
+          if (has_long_runs && run.code && !of_class) {
+            write(place, run.first, run.count, values + *run.code);
+            continue;
+          }
+          const auto to = made.begin() + run.first;
+          if (!run.code) {
+            *to = of_head[of_class ? places_ + 2 : places_ + 1];
+          } else if (of_class) {
+            std::fill_n(to, run.count, of_head[places_]);
+          } else {
+            std::copy_n(values + *run.code, run.count, to);
+          }
+          if (has_long_runs) write(place, run.first, run.count, made.data() + run.first);
+        }
+        if (!has_long_runs) write(place, 0, keys, made.data());
       }
     });
   });

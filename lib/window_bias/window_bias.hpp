@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,14 @@ class WindowBiasEncoder {
   const WindowBias& encoding() const { return encoding_; }
 
  private:
+  /// Keys of a call that follow one another in a row of the window, whose codes then count up; or one class token.
+  struct Run {
+    std::int64_t first;  // key
+    std::int64_t count;
+    std::optional<std::int64_t> code;  // of the first; none for a class token
+  };
+  std::vector<Run> runs_of(std::span<const std::int64_t> key_positions) const;
+
   WindowBias encoding_;
   std::int64_t tokens_ = 0;
   std::int64_t class_tokens_ = 0;   // before those of the window
