@@ -123,9 +123,9 @@ void TurnPairs(Type type, const HeadNorm& norm, const TokenHeads& token, const t
     const HeadVector second = hn::Mul(hn::Mul(loaded.second, of_root), hn::LoadU(d, second_gains + i));
     const HeadVector c = hn::LoadU(d, token.cos.data() + i);
     const HeadVector s = hn::LoadU(d, token.sin.data() + i);
-    StorePairsAt(
-        norm.to,
-        {hn::Sub(hn::Mul(first, c), hn::Mul(second, s)), hn::Add(hn::Mul(first, s), hn::Mul(second, c))}, i, y);
+    StorePairsAt(norm.to,
+                 {hn::Sub(hn::Mul(first, c), hn::Mul(second, s)), hn::Add(hn::Mul(first, s), hn::Mul(second, c))}, i,
+                 y);
   }
   for (; i < pairs; ++i) {
     const auto pair = static_cast<std::int64_t>(i);

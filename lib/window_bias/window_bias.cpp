@@ -3,7 +3,7 @@
 //   1. The table's row is linear in the two places' coordinates: code(query) - code(key) + centre, with one code for
 //      each place, made once.
 //   2. A head's values are kept in reverse, so that keys that follow one another in a row of the window have values
-//      that do: long runs of them are copied past the caches from where they are, of short ones a row is made first.
+//      that do: a query's row is made of copied runs, and goes past the caches where the matrices exceed them.
 //   3. Gradient: the terms of each row of the table are summed without rounding (exact_sum.hpp) and rounded once.
 
 #include "lib/window_bias/window_bias.hpp"
@@ -102,9 +102,6 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
   check(function, query_positions);
   check(function, key_positions);
   const std::vector<Run> runs = runs_of(key_positions);
-  constexpr std::int64_t long_run = 16;  // a line of float32
-  const bool has_long_runs =
-      std::ranges::all_of(runs, [](const Run& run) { return !run.code || run.count >= long_run; });
   with_bits_of(weight.dtype, [&]<class Bits>(Bits) {
     // Head by head: the values of offsets in reverse, then those of a class token's three rows.
     std::vector<Bits> by_head(static_cast<std::size_t>(heads * rows));
@@ -117,10 +114,6 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
     const Rows matrix{weight.dtype, out.data(), heads * queries, keys, keys};
     write_row_blocks(matrix, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
       std::vector<Bits> made(static_cast<std::size_t>(keys));
-      const auto write = [&](std::byte* place, std::int64_t key, std::int64_t count, const Bits* values) {
-        writer.write(place + static_cast<std::size_t>(key) * sizeof(Bits), reinterpret_cast<const std::byte*>(values),
-                     static_cast<std::size_t>(count) * sizeof(Bits));
-      };
       for (std::int64_t row = first; row < last; ++row) {
         const Bits* const of_head = by_head.data() + row / queries * rows;
         std::byte* const place = sextant::row_of(matrix, row);
@@ -129,10 +122,6 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
         // Row code(query) - code(key) + centre, and places - 1 = 2 centre: in reverse, code(key) from here.
         const Bits* const values = of_class ? nullptr : of_head + centre_ - code_[static_cast<std::size_t>(query)];
         for (const Run& run : runs) {
-          if (has_long_runs && run.code && !of_class) {
-            write(place, run.first, run.count, values + *run.code);
-            continue;
-          }
           const auto to = made.begin() + run.first;
           if (!run.code) {
             *to = of_head[of_class ? places_ + 2 : places_ + 1];
@@ -141,9 +130,8 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
           } else {
             std::copy_n(values + *run.code, run.count, to);
           }
-          if (has_long_runs) write(place, run.first, run.count, made.data() + run.first);
         }
-        if (!has_long_runs) write(place, 0, keys, made.data());
+        writer.write(place, reinterpret_cast<const std::byte*>(made.data()), made.size() * sizeof(Bits));
       }
     });
   });

@@ -24,8 +24,8 @@ void add(Dtype dtype, std::int64_t extent, std::int64_t heads) {
   register_paired({name, is_large ? Roofline::stream_store : Roofline::store, bytes,
                    [=](std::span<std::byte> memory, auto) -> std::function<void()> {
                      const auto encoder = std::make_shared<WindowBiasEncoder>(encoding);
-                     const auto weight = std::make_shared<Tensor>(
-                         Tensor::zeros(dtype, {(2 * extent - 1) * (2 * extent - 1), heads}));
+                     const auto weight =
+                         std::make_shared<Tensor>(Tensor::zeros(dtype, {(2 * extent - 1) * (2 * extent - 1), heads}));
                      for (std::int64_t i = 0; i < weight->elements(); ++i) weight->set(i, static_cast<double>(i % 64));
                      std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens));
                      std::iota(positions.begin(), positions.end(), 0);
