@@ -66,8 +66,10 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, const hn::TFromD<D>* from) {
 HWY_INLINE std::array<TileVector, 4> TurnedRound(const float* from) {
   const TileFloats d;
   const hn::Repartition<double, TileFloats> pairs;
-  std::array<TileVector, 4> v;
-  for (std::size_t i = 0; i < 4; ++i) v[i] = LoadBlocks(d, from + i * FourierTile::points);
+  // Given its elements at once: the constructor that std::array has without any is compiled for no target.
+  const std::array<TileVector, 4> v{LoadBlocks(d, from), LoadBlocks(d, from + FourierTile::points),
+                                    LoadBlocks(d, from + 2 * FourierTile::points),
+                                    LoadBlocks(d, from + 3 * FourierTile::points)};
   const auto low_01 = hn::BitCast(pairs, hn::InterleaveLower(d, v[0], v[1]));
   const auto low_23 = hn::BitCast(pairs, hn::InterleaveLower(d, v[2], v[3]));
   const auto high_01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[0], v[1]));
