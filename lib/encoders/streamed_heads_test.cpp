@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/encoders/encoders.hpp"
@@ -117,6 +120,56 @@ TEST_P(StreamedHeadsOn, PartOfAHead) {
         expect_as_in_place("part of a head", dtype, width_of(dtype),
                            [&](const ConstHeads& x, const Heads& y) { encoder.apply(x, positions, y); });
         if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Into a cache of another dtype, whose slots may begin anywhere: as a few tokens at a time, which are not streamed.
+TEST_P(StreamedHeadsOn, OfAnotherDtype) {
+  const std::vector<std::int64_t> positions = counted(tokens);
+  for (const auto& [from, to] : {std::pair{Dtype::float32, Dtype::bfloat16},
+                                 {Dtype::float32, Dtype::float16},
+                                 {Dtype::bfloat16, Dtype::float32}}) {
+    const std::int64_t width = width_of(to);
+    const std::size_t head_bytes = static_cast<std::size_t>(width) * size_of(to);
+    Tensor x = Tensor::zeros(from, {1, tokens, heads, width});
+    for (std::int64_t row = 0; row < tokens * heads; ++row)
+      fill(from, x.data.data() + static_cast<std::size_t>(row * width) * size_of(from), width, row);
+    for (const auto& [in, out] : {std::pair{half, half}, {interleaved, interleaved}, {half, interleaved}}) {
+      const RopeEncoder encoder(rope_of(width, in, out));
+      std::vector<std::byte> wanted(static_cast<std::size_t>(tokens * heads) * head_bytes);
+      ASSERT_GT(std::ssize(wanted), written_past_caches);
+      constexpr std::int64_t together = 10;
+      for (std::int64_t first = 0; first < tokens; first += together) {
+        ConstHeads some = read_only(heads_of(x));
+        some.data += static_cast<std::size_t>(first * some.token_stride) * size_of(from);
+        some.tokens = std::min(together, tokens - first);
+        const Heads slots{to,    wanted.data() + static_cast<std::size_t>(first * heads) * head_bytes,
+                          1,     some.tokens,
+                          heads, width,
+                          0,     heads * width,
+                          width};
+        encoder.apply(
+            some, std::span(positions).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(some.tokens)),
+            slots);
+      }
+      for (const std::int64_t gap : {std::int64_t{0}, static_cast<std::int64_t>(64 / size_of(to)), std::int64_t{3}}) {
+        const std::size_t slot_bytes = static_cast<std::size_t>(width + gap) * size_of(to);
+        const std::size_t bytes = static_cast<std::size_t>(tokens * heads - 1) * slot_bytes + head_bytes;
+        std::vector<std::byte> expected(bytes, std::byte{GuardedBytes::filler});
+        for (std::size_t row = 0; row < static_cast<std::size_t>(tokens * heads); ++row)
+          std::memcpy(expected.data() + row * slot_bytes, wanted.data() + row * head_bytes, head_bytes);
+        for (const GuardedBytes::Against against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+          GuardedBytes source(x.data.size(), against);
+          std::memcpy(source.data(), x.data.data(), source.size());
+          GuardedBytes target(bytes, against);
+          encoder.apply(read_only(heads_of(x, {source.data(), source.size()})), positions,
+                        {to, target.data(), 1, tokens, heads, width, 0, heads * (width + gap), width + gap});
+          ASSERT_EQ(std::memcmp(target.data(), expected.data(), bytes), 0)
+              << name_of(from) << " to " << name_of(to) << ", gap " << gap
+              << (against == GuardedBytes::Against::start ? ", at the start" : ", at the end");
+        }
       }
     }
   }
