@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "lib/kernels/guard_page_test.hpp"
 #include "lib/numeric/heads.hpp"
 
 // For the tests of encoders that turn vectors: the same bits whatever the memory.
@@ -77,8 +78,8 @@ inline Tensor tensor_of_bits(Dtype dtype, std::vector<std::int64_t> shape, unsig
   return x;
 }
 
-/// Whether the encoder gives strided memory, and memory that it overwrites, the bits that it gives a dense tensor, in
-/// both directions.
+/// Whether the encoder gives strided memory, memory that it overwrites, and memory between pages that may not be touched
+/// the bits that it gives a dense tensor, in both directions.
 template <class Encoder>
 void expect_same_in_any_memory(const Encoder& encoder, const Tensor& x, const std::vector<std::int64_t>& positions) {
   const Tensor turned = encoder.rotate(x, positions);
@@ -101,6 +102,23 @@ void expect_same_in_any_memory(const Encoder& encoder, const Tensor& x, const st
   dense = x;
   encoder.backward(read_only(heads_of(dense)), positions, heads_of(dense));
   EXPECT_EQ(dense.data, turned_back.data) << name_of(x.dtype) << ": in place, backward";
+  for (const GuardedBytes::Against against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+    GuardedBytes source(x.data.size(), against);
+    GuardedBytes target(x.data.size(), against);
+    std::memcpy(source.data(), x.data.data(), source.size());
+    const Heads guarded = heads_of(x, {source.data(), source.size()});
+    const Heads result = heads_of(x, {target.data(), target.size()});
+    const auto is = [](GuardedBytes& memory, const Tensor& wanted) {
+      return std::memcmp(memory.data(), wanted.data.data(), memory.size()) == 0;
+    };
+    encoder.apply(read_only(guarded), positions, result);
+    EXPECT_TRUE(is(target, turned)) << name_of(x.dtype) << ": between guards";
+    encoder.backward(read_only(guarded), positions, result);
+    EXPECT_TRUE(is(target, turned_back)) << name_of(x.dtype) << ": between guards, backward";
+    EXPECT_TRUE(is(source, x)) << name_of(x.dtype) << ": what is read";
+    encoder.apply(guarded, positions);
+    EXPECT_TRUE(is(source, turned)) << name_of(x.dtype) << ": between guards, in place";
+  }
 }
 
 }  // namespace sextant

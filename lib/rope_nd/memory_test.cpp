@@ -5,11 +5,15 @@
 #include <vector>
 
 #include "lib/kernels/strided_heads_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
 
 namespace sextant::rope_nd_memory_test {
 namespace {
+
+class RopeNdMemoryOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(RopeNdMemoryOn);
 
 RopeNd encoding_of(SectionOrder order, Pairing pairing) {
   RopeNd encoding;
@@ -45,6 +49,21 @@ TEST(RopeNdMemory, PartsOfAHeadLieInAnyMemoryToo) {
     std::vector<std::int64_t> positions;
     for (std::int64_t i = 0; i < 4 * 2 * 23; ++i) positions.push_back(i % 5 == 0 ? 0 : i * 37 % 91 - 13);
     expect_same_in_any_memory(encoder, tensor_of_bits(dtype, {2, 23, 3, 32}, 5), positions);
+  }
+}
+
+TEST_P(RopeNdMemoryOn, HeadsOfEveryWidth) {
+  const std::vector<std::int64_t> positions{5, 5, 5, 6, 6, 0, 1, 2, 3, 0, 7, 7, 90, 90, 91};
+  for (std::int64_t width = 6; width <= 74; width += 2) {
+    for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
+      RopeNd encoding = encoding_of(order, width % 4 == 0 ? Pairing::half : Pairing::interleaved);
+      encoding.rope.head_dim = encoding.rope.rotary_dim = width;
+      encoding.sections = {width / 2 - 2 * (width / 6), width / 6, width / 6};
+      const RopeNdEncoder encoder(encoding);
+      for (const Dtype dtype : floating_dtypes)
+        expect_same_in_any_memory(encoder, tensor_of_bits(dtype, {1, 5, 2, width}, 7), positions);
+      if (HasFailure()) return;
+    }
   }
 }
 

@@ -4,16 +4,20 @@
 #include <vector>
 
 #include "lib/kernels/strided_heads_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
 #include "lib/xpos/xpos.hpp"
 
 namespace sextant::xpos_memory_test {
 namespace {
 
-Xpos encoding_of(Pairing pairing, Pairing output_pairing, double scale_base) {
+class XposMemoryOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(XposMemoryOn);
+
+Xpos encoding_of(Pairing pairing, Pairing output_pairing, double scale_base, std::int64_t rotary_dim = 32) {
   Xpos encoding;
-  encoding.rope.head_dim = 36;
-  encoding.rope.rotary_dim = 32;
+  encoding.rope.head_dim = rotary_dim + 4;
+  encoding.rope.rotary_dim = rotary_dim;
   encoding.rope.pairing = pairing;
   encoding.rope.output_pairing = output_pairing;
   encoding.scale_base = scale_base;
@@ -34,6 +38,20 @@ TEST(XposMemory, AnyMemoryAndInPlaceGiveTheSameBits) {
           expect_same_in_any_memory(encoder, tensor_of_bits(dtype, {2, tokens, 3, 36}, 5), positions);
         }
       }
+    }
+  }
+}
+
+TEST_P(XposMemoryOn, HeadsOfEveryWidth) {
+  const std::vector<std::int64_t> positions{5, 6, 0, 90, 91};
+  for (std::int64_t width = 2; width <= 70; width += 2) {
+    const XposEncoder encoder(encoding_of(Pairing::half, Pairing::half, 512, width));
+    const XposEncoder mixed(encoding_of(Pairing::interleaved, Pairing::half, 512, width));
+    for (const Dtype dtype : floating_dtypes) {
+      const Tensor x = tensor_of_bits(dtype, {1, 5, 2, width + 4}, 7);
+      expect_same_in_any_memory(encoder, x, positions);
+      expect_same_in_any_memory(mixed, x, positions);
+      if (HasFailure()) return;
     }
   }
 }
