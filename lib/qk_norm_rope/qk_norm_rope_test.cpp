@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <stdexcept>
 #include <variant>
 #include <vector>
 
+#include "lib/kernels/guard_page_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/numeric/ulp.hpp"
 #include "reference/qk_norm_rope.hpp"
 #include "reference/rope.hpp"
@@ -132,6 +135,48 @@ TEST(QkNormRopeEncoder, InPlaceAndWithStridesItIsTheSame) {
     const std::int64_t head = i / 16 % 4;
     const std::int64_t token = i / 64 % 3;
     EXPECT_EQ(turned.at(((i / 192 * 4 + head) * 3 + token) * 16 + channel), apart.at(i));
+  }
+}
+
+// Between pages that may not be touched, with and without room after each head, in slots of any dtype and in place.
+TEST(QkNormRopeEncoder, WritesItsHeadsAndNothingElse) {
+  const std::vector<std::int64_t> positions{3, 70001};
+  for (const char* json : specs) {
+    const QkNormRopeEncoder encoder(encoding_of(json));
+    for (const Dtype from : floating_dtypes) {
+      const Tensor x = drawn(from, {1, 2, 3, 16}, 2);
+      const Tensor weight = drawn(from, {16}, 1);
+      for (const Dtype to : floating_dtypes) {
+        Tensor wanted = Tensor::zeros(to, x.shape);
+        encoder.apply(heads_of(x), weight, positions, heads_of(wanted));
+        for (const std::int64_t gap : {0, 3}) {
+          const Heads view{to, nullptr, 1, 2, 3, 16, 0, 3 * (16 + gap), 16 + gap};
+          const std::size_t head_bytes = 16 * size_of(to);
+          const std::size_t slot_bytes = static_cast<std::size_t>(view.head_stride) * size_of(to);
+          std::vector<std::byte> slots(5 * slot_bytes + head_bytes, std::byte{GuardedBytes::filler});
+          const std::vector<std::byte> before = slots;
+          for (std::size_t head = 0; head < 6; ++head)
+            std::memcpy(slots.data() + head * slot_bytes, wanted.data.data() + head * head_bytes, head_bytes);
+          for (const GuardedBytes::Against against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+            GuardedBytes source(x.data.size(), against);
+            std::memcpy(source.data(), x.data.data(), source.size());
+            GuardedBytes target(slots.size(), against);
+            Heads y = view;
+            y.data = target.data();
+            encoder.apply(read_only(heads_of(x, {source.data(), source.size()})), weight, positions, y);
+            ASSERT_EQ(std::memcmp(target.data(), slots.data(), slots.size()), 0)
+                << json << name_of(from) << " to " << name_of(to) << ", gap " << gap;
+            if (from != to) continue;
+            std::memcpy(target.data(), before.data(), before.size());
+            for (std::size_t head = 0; head < 6; ++head)
+              std::memcpy(target.data() + head * slot_bytes, x.data.data() + head * head_bytes, head_bytes);
+            encoder.apply(y, weight, positions);
+            ASSERT_EQ(std::memcmp(target.data(), slots.data(), slots.size()), 0)
+                << json << name_of(from) << " in place, gap " << gap;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -4,8 +4,11 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "lib/kernels/guard_page_test.hpp"
+#include "lib/kernels/strided_heads_test.hpp"
 #include "lib/kernels/target_test.hpp"
 #include "lib/rope/rope.hpp"
 
@@ -48,9 +51,9 @@ std::size_t bytes_of(const Heads& of) {
 
 // Dense and gapped, against either guard page, in place and out of place: the same values, and the gaps as they were.
 void check_memory(const Rope& encoding, Dtype dtype, Rounding rounding) {
-  constexpr std::int64_t tokens = 2;
+  constexpr std::int64_t tokens = 3;
   constexpr std::int64_t heads = 2;
-  const std::int64_t positions[tokens] = {3, 70001};
+  const std::int64_t positions[tokens] = {3, 70001, 70002};
   const RopeEncoder encoder(encoding);
   Tensor x = Tensor::zeros(dtype, {1, tokens, heads, encoding.head_dim});
   for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, std::ldexp(static_cast<double>((i * 37) % 101 - 50), -6));
@@ -109,6 +112,52 @@ TEST_P(RopeMemoryOn, NothingOutsideTheContractIsTouchedAtAnyWidth) {
       }
     }
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(RopeMemoryOn, GradientsAndTablesTouchNothingElse) {
+  const std::vector<std::int64_t> positions{3, 70001, 70002, -5};
+  for (std::int64_t width = 2; width <= 70; width += 2) {
+    for (const Dtype dtype : dtypes) {
+      for (const Pairing output : {Pairing::half, Pairing::interleaved}) {
+        const RopeEncoder encoder(rope_of_width(width + 2, width, Pairing::interleaved, output));
+        const Tensor grad = tensor_of_bits(dtype, {2, 2, 2, width + 2}, 3);
+        for (const Rounding rounding : {Rounding::certified, Rounding::fast}) {
+          const Tensor wanted = encoder.backward(grad, positions, rounding);
+          for (const auto against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+            GuardedBytes source(grad.data.size(), against);
+            GuardedBytes target(grad.data.size(), against);
+            std::memcpy(source.data(), grad.data.data(), source.size());
+            encoder.backward(constant(heads_of(grad, {source.data(), source.size()})), positions,
+                             heads_of(grad, {target.data(), target.size()}), rounding);
+            ASSERT_EQ(std::memcmp(target.data(), wanted.data.data(), target.size()), 0)
+                << "width " << width << ' ' << name_of(dtype);
+          }
+        }
+      }
+      const RopeEncoder encoder(rope_of_width(width, width, Pairing::half, Pairing::half));
+      const std::int64_t pairs = width / 2;
+      Tensor wanted[2] = {Tensor::zeros(dtype, {4, pairs}), Tensor::zeros(dtype, {4, pairs})};
+      encoder.tables(positions, {dtype, wanted[0].data.data(), 4, pairs, pairs},
+                     {dtype, wanted[1].data.data(), 4, pairs, pairs});
+      for (const std::int64_t gap : {0, 3}) {
+        const std::size_t row_bytes = static_cast<std::size_t>(pairs) * size_of(dtype);
+        const std::size_t stride_bytes = static_cast<std::size_t>(pairs + gap) * size_of(dtype);
+        for (const auto against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+          GuardedBytes cos(3 * stride_bytes + row_bytes, against);
+          GuardedBytes sin(cos.size(), against);
+          encoder.tables(positions, {dtype, cos.data(), 4, pairs, pairs + gap},
+                         {dtype, sin.data(), 4, pairs, pairs + gap});
+          for (const auto& [table, memory] : {std::pair(&wanted[0], &cos), {&wanted[1], &sin}}) {
+            std::vector<std::byte> whole(memory->size(), std::byte{GuardedBytes::filler});
+            for (std::size_t row = 0; row < 4; ++row)
+              std::memcpy(whole.data() + row * stride_bytes, table->data.data() + row * row_bytes, row_bytes);
+            ASSERT_EQ(std::memcmp(whole.data(), memory->data(), whole.size()), 0)
+                << pairs << " pairs " << name_of(dtype) << " gap " << gap;
+          }
+        }
+      }
+    }
   }
 }
 
