@@ -15,6 +15,7 @@
 #include "lib/kernels/certify.hpp"
 #include "lib/kernels/guard_page_test.hpp"
 #include "lib/kernels/line_writer.hpp"
+#include "lib/kernels/table_rows_test.hpp"
 #include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
 #include "lib/numeric/index.hpp"
@@ -196,6 +197,55 @@ TEST_P(FourierTileOn, HardPlacesAreThoseOfEachValueByItself) {
                            R"({"encoding":"fourier","bands":12,"lowest":-9,"position_dtype":"float64",)"
                            R"("position_step":9.094947017729282e-13,"identity":"first"})"})
     expect_by_itself(encoding_of(json), counts);
+}
+
+// The room that a tile's rows are written in ends where FourierTile::line elements behind them do.
+template <class Value>
+void expect_tile_in_its_room(Dtype dtype) {
+  for (std::int64_t width = 1; width <= 70; ++width) {
+    FourierTileOf<Value> tile(width);
+    for (std::int64_t channel = 0; channel < width; ++channel) {
+      for (std::size_t point = 0; point < FourierTile::points; ++point)
+        tile.channel(channel)[point] = static_cast<Value>(channel - 2 * static_cast<std::int64_t>(point));
+    }
+    const std::size_t row_bytes = index(width) * size_of(dtype);
+    for (const GuardedBytes::Against against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+      GuardedBytes room(FourierTile::points * row_bytes + FourierTile::line * size_of(dtype), against);
+      write_tile(tile, width, dtype, room.data());
+      Tensor rows = Tensor::zeros(dtype, {FourierTile::points, width});
+      std::memcpy(rows.data.data(), room.data(), rows.data.size());
+      for (std::int64_t i = 0; i < rows.elements(); ++i)
+        ASSERT_EQ(rows.at(i), static_cast<double>(i % width - 2 * (i / width))) << name_of(dtype) << " width " << width;
+    }
+  }
+}
+
+TEST_P(FourierTileOn, RowsOfATileAreWrittenInTheRoomThatIsStated) {
+  target_in_use();
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) expect_tile_in_its_room<float>(dtype);
+  expect_tile_in_its_room<double>(Dtype::float64);
+}
+
+// Fewer rows than a tile has points, and some more: nothing else of the table's memory.
+TEST_P(FourierTileOn, SmallTablesTouchNothingElse) {
+  target_in_use();
+  for (const NamedFeatures& named : every_kind_of_features()) {
+    const Fourier encoding = named.encoding();
+    const FourierEncoder encoder(encoding);
+    for (const std::int64_t count : {1, 16, 37}) {
+      const std::vector<std::int64_t> positions = some_places(encoding, count);
+      for (const Dtype dtype : floating_dtypes) {
+        const Tensor weight = some_matrix(encoding, dtype);
+        const auto encode = [&](const Rows& out) {
+          is_given(encoding) ? encoder.encode(positions, weight, out) : encoder.encode(positions, out);
+        };
+        Tensor wanted = Tensor::zeros(dtype, {count, width(encoding)});
+        encode({dtype, wanted.data.data(), count, width(encoding), width(encoding)});
+        expect_only_its_rows(wanted, encode);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
 }
 
 // Rows of one vector and less, of several and of one element more or less; written past the caches, where their number

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/kernels/guard_page_test.hpp"
+#include "lib/kernels/table_rows_test.hpp"
 #include "lib/kernels/target_test.hpp"
 #include "lib/sinusoidal/plan.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
@@ -76,6 +77,25 @@ TEST_P(SinusoidalMemoryOn, TouchesNoByteOutsideOfItsRows) {
         if (HasFailure()) return;
       }
       encoding.layout = encoding.layout == Layout::interleaved ? Layout::concatenated : Layout::interleaved;
+    }
+  }
+}
+
+// Positions far from each other and close together, in no order, of both roundings, and real ones.
+TEST_P(SinusoidalMemoryOn, RowsOfListsToo) {
+  const std::vector<std::int64_t> positions{100, 101, 102, 5, -70001, -70000, std::int64_t{1} << 53, 103, 103};
+  for (std::int64_t dim = 2; dim <= 70; dim += 2) {
+    Sinusoidal encoding;
+    encoding.layout = dim % 4 == 0 ? Layout::concatenated : Layout::interleaved;
+    encoding.dim = dim % 8 == 0 ? dim + 1 : dim;
+    if (dim % 6 == 0) encoding.positions = {.step = 0x1p-10, .dtype = Dtype::float64};
+    const SinusoidalEncoder encoder(encoding);
+    for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64}) {
+      for (const Rounding rounding : {Rounding::certified, Rounding::fast}) {
+        expect_only_its_rows(encoder.encode(positions, dtype, rounding),
+                             [&](const Rows& out) { encoder.encode(positions, out, rounding); });
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }
