@@ -4,10 +4,12 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
 #include "lib/kernels/exact_sum.hpp"
+#include "lib/kernels/guard_page_test.hpp"
 #include "lib/kernels/target_test.hpp"
 #include "lib/numeric/tensor.hpp"
 
@@ -81,6 +83,24 @@ TEST_P(ExactColumnsOn, EqualsTheExactSumOfEachColumn) {
       const bool fits = kind == Kind::common || kind == Kind::ties || (kind == Kind::wide && dtype == Dtype::float16);
       if (fits) {
         EXPECT_EQ(exact, 4 * columns) << name_of(dtype);
+      }
+    }
+  }
+}
+
+TEST_P(ExactColumnsOn, ReadsAndWritesItsElementsAlone) {
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    for (std::int64_t columns = 1; columns <= 40; ++columns) {
+      Tensor elements = Tensor::zeros(dtype, {columns});
+      for (std::int64_t i = 0; i < columns; ++i) elements.set(i, static_cast<double>(i) + 0.5);
+      for (const GuardedBytes::Against against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+        GuardedBytes from(elements.data.size(), against);
+        GuardedBytes to(elements.data.size(), against);
+        std::memcpy(from.data(), elements.data.data(), from.size());
+        ExactColumns sums(columns);
+        sums.add(dtype, from.data(), 0, columns);
+        sums.round(dtype, to.data());
+        ASSERT_EQ(std::memcmp(to.data(), elements.data.data(), to.size()), 0) << name_of(dtype) << " " << columns;
       }
     }
   }

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
+#include "lib/kernels/guard_page_test.hpp"
 #include "lib/kernels/truth_test.hpp"
 #include "reference/relative_bias.hpp"
 
@@ -103,6 +106,32 @@ TEST(RelativeBiasEncoder, NeighbouringKeysHaveTheValuesOfTheirPairs) {
       for (const std::int64_t query : queries) {
         for (const std::int64_t key : keys)
           ASSERT_EQ(matrices.at(i++), weight.at(encoder.bucket(key - query) * 3 + head)) << query << " to " << key;
+      }
+    }
+  }
+}
+
+// Of every length of a row up to some vectors: from one strip, and pair by pair.
+TEST(RelativeBiasEncoder, WritesItsMatricesAndNothingElse) {
+  const RelativeBiasEncoder encoder({8, 20, true});
+  const std::vector<std::int64_t> queries{4, 30, 5};
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor weight = random_tensor(dtype, {8, 3}, 5);
+    for (const std::int64_t step : {1, 2}) {
+      for (std::size_t count = 1; count <= 40; ++count) {
+        std::vector<std::int64_t> keys(count);
+        for (std::size_t i = 0; i < count; ++i) keys[i] = static_cast<std::int64_t>(i) * step;
+        const Tensor wanted = encoder.bias(queries, keys, weight);
+        const std::size_t shift = count % 5;
+        for (const GuardedBytes::Against against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+          GuardedBytes memory(wanted.data.size() + shift, against);
+          const std::size_t before = against == GuardedBytes::Against::start ? shift : 0;
+          std::vector<std::byte> expected(memory.size(), std::byte{GuardedBytes::filler});
+          std::memcpy(expected.data() + before, wanted.data.data(), wanted.data.size());
+          encoder.bias(queries, keys, weight, {memory.data() + before, wanted.data.size()});
+          ASSERT_EQ(std::memcmp(memory.data(), expected.data(), expected.size()), 0)
+              << name_of(dtype) << ", " << count << " keys";
+        }
       }
     }
   }
