@@ -16,8 +16,8 @@
 #include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
 
-// What attention reads and writes: arrays as long as their extents say, between pages that may not be touched, of widths
-// and lengths that end within a vector; products_test.cpp has those of the products.
+// What attention reads and writes: arrays as long as their extents say, between pages that may not be touched, of
+// widths and lengths that end within a vector; products_test.cpp has those of the products.
 
 namespace sextant::attention_memory_test {
 namespace {

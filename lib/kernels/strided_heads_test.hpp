@@ -78,8 +78,8 @@ inline Tensor tensor_of_bits(Dtype dtype, std::vector<std::int64_t> shape, unsig
   return x;
 }
 
-/// Whether the encoder gives strided memory, memory that it overwrites, and memory between pages that may not be touched
-/// the bits that it gives a dense tensor, in both directions.
+/// Whether the encoder gives strided memory, memory that it overwrites, and memory between pages that may not be
+/// touched the bits that it gives a dense tensor, in both directions.
 template <class Encoder>
 void expect_same_in_any_memory(const Encoder& encoder, const Tensor& x, const std::vector<std::int64_t>& positions) {
   const Tensor turned = encoder.rotate(x, positions);
