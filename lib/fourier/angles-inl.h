@@ -3,7 +3,7 @@
 //
 //   1. The angle is taken modulo half a turn into one double; of several axes, the sum of them.
 //   2. Its sine and cosine are polynomials in its square; the parity of the half turns is the sign of both.
-//   3. Those of twice the angle are the square, (c + i s)^2.
+//   3. With the cosine kept twice, C = 2c, those of twice the angle take one operation each: s C and C^2 - 2.
 //
 // docs/proofs/fourier-tiles.md has the bounds; steps below are its.
 
@@ -26,9 +26,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// Step 6: the error of every value, and what certify-inl.h asks for besides.
-constexpr double feature_error = 0x1p-45;
-constexpr double feature_bound = feature_error + 0x1p-52;
+/// Step 6: the error of a sine or cosine that has been doubled so often.
+constexpr double FeatureError(int doublings) { return (doublings < 4 ? 1 << doublings : 32) * 0x1p-49; }
 
 // ci/constants: double[8] = near_minimax(sine_of_turns, 1/2**4, 7)
 constexpr std::array<double, 8> sine_coefficients{0x1.921fb54442d17p+2,  -0x1.4abbce625bd83p+5, 0x1.466bc677522bdp+6,
@@ -38,6 +37,18 @@ constexpr std::array<double, 8> sine_coefficients{0x1.921fb54442d17p+2,  -0x1.4a
 constexpr std::array<double, 8> cosine_coefficients{-0x1.3bd3cc9be45dep+4, 0x1.03c1f081b5a9fp+6,  -0x1.55d3c7e3c9051p+6,
                                                     0x1.e1f5068620bcbp+5,  -0x1.a6d1f12b0bef2p+4, 0x1.f9d2c1f3b2167p+2,
                                                     -0x1.b6a6feabe52e9p+0, 0x1.179a329ef4140p-2};
+
+/// The cosine is had twice: that changes an exponent, and no bit that rounds.
+constexpr std::array<double, 8> Twice(std::array<double, 8> values) {
+  for (double& value : values) value *= 2;
+  return values;
+}
+
+/// Sine and twice the cosine of the same angles.
+struct DoublingRotation {
+  DoubleVector sin;
+  DoubleVector twice_cos;
+};
 
 /// Turns modulo half a turn, and the number of halves in the last bit.
 struct HalfTurns {
@@ -72,7 +83,8 @@ HWY_INLINE HalfTurns HalfTurnsOfSum(std::span<const FourierAxis> axes, std::size
 }
 
 /// Step 4.
-HWY_INLINE Rotation RotationOf(const HalfTurns& turns) {
+HWY_INLINE DoublingRotation RotationOf(const HalfTurns& turns) {
+  constexpr std::array<double, 8> twice_cosine = Twice(cosine_coefficients);
   const Doubles d;
   const hn::RebindToUnsigned<Doubles> du;
   const DoubleVector square = hn::Mul(turns.rest, turns.rest);
@@ -82,14 +94,14 @@ HWY_INLINE Rotation RotationOf(const HalfTurns& turns) {
     return sum;
   };
   const DoubleVector sine = hn::Mul(polynomial(sine_coefficients), turns.rest);
-  const DoubleVector cosine = hn::MulAdd(polynomial(cosine_coefficients), square, hn::Set(d, 1.0));
+  const DoubleVector cosine = hn::MulAdd(polynomial(twice_cosine), square, hn::Set(d, 2.0));
   const DoubleVector sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, turns.halves)));
   return {hn::Xor(sine, sign), hn::Xor(cosine, sign)};
 }
 
 /// Step 6: of twice the angle.
-HWY_INLINE Rotation Doubled(const Rotation& z) {
-  return {hn::Mul(hn::Add(z.sin, z.sin), z.cos), hn::MulSub(z.cos, z.cos, hn::Mul(z.sin, z.sin))};
+HWY_INLINE DoublingRotation Doubled(const DoublingRotation& z) {
+  return {hn::Mul(z.sin, z.twice_cos), hn::MulSub(z.twice_cos, z.twice_cos, hn::Set(Doubles(), 2.0))};
 }
 
 }  // namespace sextant::HWY_NAMESPACE

@@ -58,7 +58,7 @@ HWY_INLINE void StreamWaiting(WaitingLines& waiting) {
 #else
   const hn::Repartition<std::uint8_t, Doubles> d;
   const std::size_t bytes = vectors * hn::Lanes(d);
-  if (waiting.left < bytes) return;
+  if (vectors == 0 || waiting.left < bytes) return;
   for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) {
     hn::Stream(hn::Load(d, reinterpret_cast<const std::uint8_t*>(waiting.from) + i), d,
                reinterpret_cast<std::uint8_t*>(waiting.to) + i);

@@ -3,8 +3,8 @@
 //   1. A vector has one frequency and a point in each lane; frequencies that double follow from it (angles-inl.h).
 //   2. The bits that rounding to float32 drops, or those that rounding to 16 bits drops, tell whether a tie is near,
 //      and the floats whether one is too small.
-//   3. Where that is so of any lane, the band is remembered, without a branch, and computed again behind: both ends of
-//      each interval are rounded, and lanes where they differ are left open.
+//   3. Such lanes are marked, without a branch, and where each run began is kept, so that a doubtful band is had again
+//      by doubling: both ends of each interval are rounded, and lanes where they differ are left open.
 //
 // docs/proofs/fourier-tiles.md, step 6, has the bound, steps 7 to 9 why the certificate is one.
 
@@ -41,28 +41,33 @@ template <class Type>
 constexpr TieTest TieTestOf(int doublings) {
   if (Type::dtype == Dtype::bfloat16) return {1 << 15, (1 << 16) - 1, 0x1p-14F};
   if (Type::dtype == Dtype::float16) return {1 << 12, (1 << 13) - 1, 0x1p-14F};
-  const int window = 15 + (doublings + 1) / 2;
+  const int window = 15 + (doublings + 1) / 2 + (doublings == 4 ? 1 : 0);
   return {(1 << 28) + (1 << window), (1 << 29) - (2 << window),
-          static_cast<float>(8 << doublings) / static_cast<float>(1 << window)};
+          static_cast<float>(FeatureError(doublings) * 0x1p52 / (1 << window))};
 }
 
 /// The values at the points of a vector of floats: those of its earlier half and its later one, where it has any.
 struct Features {
-  Rotation earlier;
-  Rotation later;
+  DoublingRotation earlier;
+  DoublingRotation later;
 };
+
+/// Lanes of a vector of floats, the first the lowest bit.
+using LaneBits = std::uint32_t;
 
 #if HWY_TARGET == HWY_SCALAR
 
 constexpr std::size_t vectors = 1;
 
-/// Puts the values in place; whether all are certain.
+/// Puts the values in place; which are not certain.
 template <class Type, int doublings>
-HWY_INLINE bool PutFeatures(const Features& z, const Channels& channels, std::size_t point, FourierTile& tile) {
+HWY_INLINE LaneBits PutFeatures(const Features& z, const Channels& channels, float* at_point) {
   const Doubles d;
-  tile.channel(channels.first)[point] = hn::GetLane(NearestFloat(d, z.earlier.sin));
-  tile.channel(channels.second)[point] = hn::GetLane(NearestFloat(d, z.earlier.cos));
-  return false;
+  const hn::Sisd<float> df;
+  const auto points = static_cast<std::int64_t>(FourierTile::points);
+  at_point[channels.first * points] = hn::GetLane(NearestFloat(d, z.earlier.sin));
+  at_point[channels.second * points] = hn::GetLane(hn::Mul(NearestFloat(d, z.earlier.twice_cos), hn::Set(df, 0.5F)));
+  return 1;
 }
 
 #else
@@ -78,10 +83,10 @@ HWY_INLINE SingleVector FloatsOf(DoubleVector earlier, DoubleVector later) {
   return hn::Combine(Singles(), NearestFloat(d, later), NearestFloat(d, earlier));
 }
 
-/// Steps 7 and 8: whether the floats round as the truth does. Ends in masks where tests give them, which Highway does
-/// not have.
+/// Steps 7 and 8: the lanes whose floats may not round as the truth does. Ends in masks where tests give them, which
+/// Highway does not have.
 template <class Type, int doublings>
-HWY_INLINE bool AllCertain(const Features& z, SingleVector sine, SingleVector cosine) {
+HWY_INLINE LaneBits DoubtfulLanes(const Features& z, SingleVector sine, SingleVector cosine) {
   const Singles df;
   const hn::RebindToSigned<Singles> di;
   constexpr TieTest test = TieTestOf<Type>(doublings);
@@ -90,7 +95,7 @@ HWY_INLINE bool AllCertain(const Features& z, SingleVector sine, SingleVector co
     return hn::Add(hn::BitCast(di, floats), hn::Set(di, test.half));
   };
   const auto of_sine = moved(z.earlier.sin, z.later.sin, sine);
-  const auto of_cosine = moved(z.earlier.cos, z.later.cos, cosine);
+  const auto of_cosine = moved(z.earlier.twice_cos, z.later.twice_cos, cosine);
   const auto dropped = hn::Set(di, test.dropped);
   const auto least = hn::Set(df, test.least);
 #if HWY_TARGET <= HWY_AVX3
@@ -98,120 +103,160 @@ HWY_INLINE bool AllCertain(const Features& z, SingleVector sine, SingleVector co
     const __mmask16 clear =
         _mm512_mask_test_epi32_mask(_mm512_test_epi32_mask(of_sine.raw, dropped.raw), of_cosine.raw, dropped.raw);
     constexpr int lesser_magnitude = 0xA;
-    return _mm512_mask_cmp_ps_mask(clear, _mm512_range_ps(sine.raw, cosine.raw, lesser_magnitude), least.raw,
-                                   _CMP_GE_OQ) == 0xFFFF;
+    return 0xFFFFU ^ _mm512_mask_cmp_ps_mask(clear, _mm512_range_ps(sine.raw, cosine.raw, lesser_magnitude), least.raw,
+                                             _CMP_GE_OQ);
   }
 #endif
   const auto from_tie = hn::Min(hn::And(of_sine, dropped), hn::And(of_cosine, dropped));
   const auto near = hn::RebindMask(df, hn::Eq(from_tie, hn::Zero(di)));
-  return hn::AllFalse(df, hn::Or(near, hn::Lt(hn::Min(hn::Abs(sine), hn::Abs(cosine)), least)));
+  std::array<std::uint8_t, 8> bits{};
+  hn::StoreMaskBits(df, hn::Or(near, hn::Lt(hn::Min(hn::Abs(sine), hn::Abs(cosine)), least)), bits.data());
+  return bits[0];
 }
 
 template <class Type, int doublings>
-HWY_INLINE bool PutFeatures(const Features& z, const Channels& channels, std::size_t point, FourierTile& tile) {
+HWY_INLINE LaneBits PutFeatures(const Features& z, const Channels& channels, float* at_point) {
   const Singles df;
+  const auto points = static_cast<std::int64_t>(FourierTile::points);
   const SingleVector sine = FloatsOf(z.earlier.sin, z.later.sin);
-  const SingleVector cosine = FloatsOf(z.earlier.cos, z.later.cos);
-  hn::StoreU(sine, df, tile.channel(channels.first) + point);
-  hn::StoreU(cosine, df, tile.channel(channels.second) + point);
-  return AllCertain<Type, doublings>(z, sine, cosine);
+  const SingleVector cosine = hn::Mul(FloatsOf(z.earlier.twice_cos, z.later.twice_cos), hn::Set(df, 0.5F));
+  hn::StoreU(sine, df, at_point + channels.first * points);
+  hn::StoreU(cosine, df, at_point + channels.second * points);
+  return DoubtfulLanes<Type, doublings>(z, sine, cosine);
 }
 
 #endif
 
-HWY_INLINE Rotation FirstOfRun(const FourierLadder& ladder, const FourierRun& run, std::size_t point,
-                               const FourierTile& tile) {
+HWY_INLINE DoublingRotation FirstOfRun(const FourierLadder& ladder, const FourierRun& run, std::size_t point,
+                                       const FourierTile& tile) {
   if (ladder.sum == AngleSum::of_axes)
     return RotationOf(HalfTurnsOfSum(ladder.axes, index(run.first_band), tile, point));
   return RotationOf(HalfTurnsAt(*ladder.axes[index(run.list)].frequencies, index(run.first_band),
                                 tile.counts[index(run.list)].data() + point));
 }
 
-/// Features from a point on that are not certain.
-struct Doubtful {
+/// Where a run began at the points of a vector of floats, and the lanes of each of its bands that are not certain.
+struct BegunRun {
   const FourierRun* run;
-  int doublings;
   std::size_t point;
+  LaneBits doubtful_in_any;
+  std::array<LaneBits, longest_fourier_run> doubtful;
+  alignas(64) std::array<double, vectors * FrequencyPieces::lanes> sin;
+  alignas(64) std::array<double, vectors * FrequencyPieces::lanes> twice_cos;
 };
 
-/// What is done in passing: the doubtful are listed without a branch, and lines that wait are streamed.
-struct InPassing {
-  Doubtful* next;
-  WaitingLines waiting;
-
-  template <class Type>
-  HWY_INLINE void Done(const Doubtful& features, bool certain) {
-    *next = features;
-    next += certain ? 0 : 1;
-    // As much as they will fill.
-    StreamWaiting<vectors * sizeof(typename Type::Element) / 4>(waiting);
-  }
-};
-
-/// The run's bands from one that has been doubled so often on.
-template <class Type, int doublings = 0>
-HWY_INLINE void PutRun(const FourierRun& run, const Channels* channels, std::size_t point, Features z,
-                       FourierTile& tile, InPassing& passing) {
-  const bool certain = PutFeatures<Type, doublings>(z, channels[doublings], point, tile);
-  passing.Done<Type>({&run, doublings, point}, certain);
-  if constexpr (doublings + 1 < longest_fourier_run) {
-    if (doublings + 1 == run.bands) return;
-    z.earlier = Doubled(z.earlier);
-    if constexpr (vectors > 1) z.later = Doubled(z.later);
-    PutRun<Type, doublings + 1>(run, channels, point, z, tile, passing);
-  }
+HWY_INLINE Features BeginningOf(const BegunRun& begun) {
+  const Doubles d;
+  const auto at = [&](std::size_t i) HWY_ATTR {
+    return DoublingRotation{hn::Load(d, begun.sin.data() + i), hn::Load(d, begun.twice_cos.data() + i)};
+  };
+  return {at(0), at((vectors - 1) * hn::Lanes(d))};
 }
 
-/// Step 9: remembers the lanes whose intervals do not round alike.
+/// How many vectors of lines that wait are streamed beside a band; beside each vector of a run's beginnings as many as
+/// elements have bytes by two. Of a run of five bands together as much as it fills and a fifth, evenly in time: where
+/// they come faster than memory takes them, all other stores wait behind them.
 template <class Type>
-HWY_NOINLINE void RememberOpen(const FourierLadder& ladder, const Doubtful& doubtful, FourierTile& tile) {
+constexpr std::size_t streamed_beside(int doublings) {
+  const std::size_t of_floats = doublings % 2 == 0 ? 2 : 1;
+  return of_floats * sizeof(typename Type::Element) / 4;
+}
+
+/// The run's bands from one that has been doubled so often on; the lanes of any that are not certain. Lines that wait
+/// are streamed in passing.
+template <class Type, int doublings = 0>
+HWY_INLINE LaneBits PutRun(const Channels* channels, Features z, float* at_point, BegunRun& begun,
+                           WaitingLines& waiting) {
+  const LaneBits doubtful = PutFeatures<Type, doublings>(z, channels[doublings], at_point);
+  begun.doubtful[doublings] = doubtful;
+  StreamWaiting<streamed_beside<Type>(doublings)>(waiting);
+  if constexpr (doublings + 1 < longest_fourier_run) {
+    if (doublings + 1 == begun.run->bands) return doubtful;
+    z.earlier = Doubled(z.earlier);
+    if constexpr (vectors > 1) z.later = Doubled(z.later);
+    return doubtful | PutRun<Type, doublings + 1>(channels, z, at_point, begun, waiting);
+  }
+  return doubtful;
+}
+
+/// Step 9: remembers the lanes of a band whose intervals do not round alike.
+template <class Type>
+HWY_NOINLINE void RememberOpen(const BegunRun& begun, int doublings, double error, FourierTile& tile) {
   const Doubles d;
-  const FourierRun& run = *doubtful.run;
-  for (std::size_t v = 0; v < vectors; ++v) {
-    const std::size_t point = doubtful.point + v * hn::Lanes(d);
-    Rotation z = FirstOfRun(ladder, run, point, tile);
-    for (int k = 0; k < doubtful.doublings; ++k) z = Doubled(z);
+  // What certify-inl.h asks for besides.
+  const DoubleVector bound = hn::Set(d, error + 0x1p-52);
+  for (std::size_t v = 0; v < vectors * hn::Lanes(d); v += hn::Lanes(d)) {
+    if ((begun.doubtful[index(doublings)] >> v & ((1U << hn::Lanes(d)) - 1)) == 0) continue;
+    DoublingRotation z{hn::Load(d, begun.sin.data() + v), hn::Load(d, begun.twice_cos.data() + v)};
+    for (int k = 0; k < doublings; ++k) z = Doubled(z);
     for (const FourierFunction function : {FourierFunction::sin, FourierFunction::cos}) {
-      const auto undecided =
-          Type::Certify(d, function == FourierFunction::sin ? z.sin : z.cos, hn::Set(d, feature_bound)).undecided;
+      const DoubleVector value = function == FourierFunction::sin ? z.sin : hn::Mul(z.twice_cos, hn::Set(d, 0.5));
+      const auto undecided = Type::Certify(d, value, bound).undecided;
       std::array<std::uint8_t, 8> bits{};
       hn::StoreMaskBits(typename Type::template Bits<Doubles>(), undecided, bits.data());
       for (std::size_t lane = 0; bits[0] >> lane != 0; ++lane) {
         if ((bits[0] >> lane & 1) == 0) continue;
-        tile.open.push_back({static_cast<std::int32_t>(run.list),
-                             static_cast<std::int32_t>(run.first_band + doubtful.doublings),
-                             static_cast<std::int32_t>(point + lane), function});
+        tile.open.push_back({static_cast<std::int32_t>(begun.run->list),
+                             static_cast<std::int32_t>(begun.run->first_band + doublings),
+                             static_cast<std::int32_t>(begun.point + v + lane), function});
+      }
+    }
+  }
+}
+
+/// As many runs as are kept at a time. The polynomials of all come before the doublings of any: each step waits for the
+/// one before, and a core looks no further ahead than one run.
+constexpr std::size_t groups = FourierTile::points / (vectors * hn::MaxLanes(Doubles()));
+constexpr std::size_t runs_together = groups < 8 ? 8 / groups : 1;
+
+template <class Type>
+HWY_INLINE void BeginRuns(const FourierLadder& ladder, std::span<const FourierRun> runs, const FourierTile& tile,
+                          BegunRun* begun, WaitingLines& waiting) {
+  const Doubles d;
+  for (const FourierRun& run : runs) {
+    for (std::size_t point = 0; point < FourierTile::points; point += vectors * hn::Lanes(d), ++begun) {
+      begun->run = &run;
+      begun->point = point;
+      for (std::size_t i = 0; i < vectors * hn::Lanes(d); i += hn::Lanes(d)) {
+        const DoublingRotation z = FirstOfRun(ladder, run, point + i, tile);
+        hn::Store(z.sin, d, begun->sin.data() + i);
+        hn::Store(z.twice_cos, d, begun->twice_cos.data() + i);
+        StreamWaiting<sizeof(typename Type::Element) / 2>(waiting);
       }
     }
   }
 }
 
 template <class Type>
-void FillFeatures(const FourierLadder& ladder, FourierTile& tile, WaitingLines& waiting) {
-  // Settled once there might be no room for another run's, and one that is not kept.
-  constexpr std::size_t most_of_run = FourierTile::points * longest_fourier_run + 1;
-  std::array<Doubtful, 2 * most_of_run> kept;
-  InPassing passing{kept.data(), waiting};
-  const auto settle = [&] {
-    for (const Doubtful* each = kept.data(); each != passing.next; ++each) RememberOpen<Type>(ladder, *each, tile);
-    passing.next = kept.data();
-  };
-  for (const FourierRun& run : ladder.runs) {
-    const Channels* const channels = &ladder.channels[index(run.list * ladder.bands + run.first_band)];
-    for (std::size_t point = 0; point < FourierTile::points; point += vectors * hn::Lanes(Doubles())) {
-      Features z{FirstOfRun(ladder, run, point, tile), {}};
-      if constexpr (vectors > 1) z.later = FirstOfRun(ladder, run, point + hn::Lanes(Doubles()), tile);
-      if (ladder.sum == AngleSum::of_axes) {
-        // Errors of sums are those of one doubling.
-        passing.Done<Type>({&run, 0, point}, PutFeatures<Type, 1>(z, *channels, point, tile));
+void FillFeatures(const FourierLadder& ladder, FourierTile& tile, WaitingLines& given) {
+  std::array<BegunRun, groups * runs_together> begun;
+  // Errors of sums are those of one doubling.
+  const bool sums = ladder.sum == AngleSum::of_axes;
+  WaitingLines waiting = given;
+  float* const values = tile.channel(0);
+  for (std::size_t first = 0; first < ladder.runs.size(); first += runs_together) {
+    const auto runs = ladder.runs.subspan(first, std::min(runs_together, ladder.runs.size() - first));
+    BeginRuns<Type>(ladder, runs, tile, begun.data(), waiting);
+    const std::span<BegunRun> own = std::span(begun).first(groups * runs.size());
+    for (BegunRun& each : own) {
+      const Channels* const channels = &ladder.channels[index(each.run->list * ladder.bands + each.run->first_band)];
+      const Features z = BeginningOf(each);
+      if (sums) {
+        each.doubtful[0] = each.doubtful_in_any = PutFeatures<Type, 1>(z, *channels, values + each.point);
       } else {
-        PutRun<Type>(run, channels, point, z, tile, passing);
+        each.doubtful_in_any = PutRun<Type>(channels, z, values + each.point, each, waiting);
       }
     }
-    if (passing.next > kept.data() + most_of_run) settle();
+    // Behind all of them, since each costs a wrongly foreseen branch, which then has nothing to throw away.
+    for (const BegunRun& each : own) {
+      if (each.doubtful_in_any == 0) continue;
+      for (int doublings = 0; doublings < static_cast<int>(each.run->bands); ++doublings) {
+        if (each.doubtful[index(doublings)] != 0)
+          RememberOpen<Type>(each, doublings, FeatureError(sums ? 1 : doublings), tile);
+      }
+    }
   }
-  settle();
-  waiting = passing.waiting;
+  given = waiting;
 }
 
 /// Products by a power of two, rounded once and widened again, which is exact.
