@@ -55,18 +55,6 @@ void check_count(std::string_view function, std::span<const std::int64_t> positi
   }
 }
 
-bool are_within(std::span<const std::int64_t> positions, std::int64_t most) {
-  // p + most is below 0 exactly where p < -most, most - p where p > most: neither leaves 64 bits there, and where the
-  // other does it says nothing wrong. Four operations for each without a branch, which every processor has vectors for.
-  const auto limit = static_cast<std::uint64_t>(most);
-  std::uint64_t signs = limit;
-  for (const std::int64_t position : positions) {
-    const auto p = static_cast<std::uint64_t>(position);
-    signs |= (p + limit) | (limit - p);
-  }
-  return signs >> 63 == 0;
-}
-
 void check_range(std::string_view function, std::span<const std::int64_t> positions) {
   constexpr std::int64_t limit = std::int64_t{1} << 53;
   if (are_within(positions, limit)) return;

@@ -32,7 +32,8 @@ void check_apart(std::string_view function, std::span<const std::byte> x, std::s
 /// `expected` positions.
 void check_count(std::string_view function, std::span<const std::int64_t> positions, std::int64_t expected);
 
-/// Whether |p| <= most for all positions, `most` below 2^62; false where it is negative.
+/// Whether |p| <= most for all positions, `most` below 2^62; false where it is negative. Of many positions on as many
+/// threads as OpenMP gives.
 bool are_within(std::span<const std::int64_t> positions, std::int64_t most);
 
 /// Positions that a spec may claim: |p| <= 2^53. Throws std::out_of_range.

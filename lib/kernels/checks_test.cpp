@@ -25,13 +25,25 @@ TEST(Within, BothEndsBelongToTheRange) {
 }
 
 TEST(Within, OnePositionOfManyIsSeenWhereverItStands) {
-  for (std::size_t length = 1; length < 40; ++length) {
+  for (std::size_t length = 1; length < 80; ++length) {
     for (std::size_t place = 0; place < length; ++place) {
       std::vector<std::int64_t> positions(length, 7);
       EXPECT_TRUE(are_within(positions, 7));
       positions[place] = -8;
       EXPECT_FALSE(are_within(positions, 7)) << length << " " << place;
     }
+  }
+}
+
+// As many as threads share.
+TEST(Within, OnePositionOfVeryManyIsSeen) {
+  constexpr std::size_t length = (std::size_t{1} << 17) + 5;
+  std::vector<std::int64_t> positions(length, 7);
+  EXPECT_TRUE(are_within(positions, 7));
+  for (const std::size_t place : {std::size_t{0}, std::size_t{32767}, std::size_t{32768}, length / 2, length - 1}) {
+    positions[place] = 8;
+    EXPECT_FALSE(are_within(positions, 7)) << place;
+    positions[place] = 7;
   }
 }
 

@@ -13,10 +13,13 @@
 #include "lib/kernels/correct_rounding.hpp"
 #include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
+#include "lib/log_coordinates/kept_elements.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
 namespace sextant {
 namespace {
+
+constexpr const char* encode_name = "LogCoordinatesEncoder::encode";
 
 // Windows are of dozens; a longer one's far offsets are computed when they are asked for.
 constexpr std::int64_t most_kept = 1024;
@@ -116,72 +119,67 @@ std::int64_t LogCoordinatesEncoder::rows_of(const char* function, std::span<cons
   return std::ssize(offsets) / axes(encoding_);
 }
 
-void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, const Rows& out) const {
-  constexpr const char* function = "LogCoordinatesEncoder::encode";
-  const std::int64_t rows = rows_of(function, offsets);
-  check_table(out, rows, axes(encoding_));
-  check_range(function, offsets);
-  // Where there are more rows than offsets whose values are kept, the elements of those are looked up.
-  std::vector<Elements> elements;
-  for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
-    const bool worth = rows > 2 * std::ssize(near_[static_cast<std::size_t>(axis)]);
-    elements.push_back(worth ? elements_of(axis, out.dtype) : Elements{});
+template <class Bits>
+KeptElements<Bits> LogCoordinatesEncoder::elements_of(std::int64_t axis, Dtype dtype) const {
+  return {std::ssize(near_[static_cast<std::size_t>(axis)]) - 1,
+          [&](std::int64_t offset) { return bits_of<Bits>(dtype, value(axis, offset, dtype)); }};
+}
+
+template <class Bits>
+void LogCoordinatesEncoder::encode_as(std::span<const std::int64_t> offsets, const Rows& out) const {
+  const auto width = static_cast<std::size_t>(axes(encoding_));
+  const auto of_axis = [&](std::size_t axis, std::int64_t first, std::int64_t count) {
+    return offsets.subspan(axis * static_cast<std::size_t>(out.rows) + static_cast<std::size_t>(first),
+                           static_cast<std::size_t>(count));
+  };
+  // Where there are more rows than offsets whose values are kept, the elements of those are looked up. What is kept is
+  // in range: only where other offsets occur is that asked apart, so that all are read but once before they are used.
+  struct Axis {
+    KeptElements<Bits> kept;
+    bool all_kept = false;
+  };
+  std::vector<Axis> own(width);
+  for (std::size_t axis = 0; axis < width; ++axis) {
+    if (out.rows > 2 * std::ssize(near_[axis]))
+      own[axis].kept = elements_of<Bits>(static_cast<std::int64_t>(axis), out.dtype);
+    own[axis].all_kept = are_within(of_axis(axis, 0, out.rows), own[axis].kept.most());
   }
-  with_bits_of(out.dtype, [&]<class Bits>(Bits) {
-    const auto width = static_cast<std::size_t>(axes(encoding_));
-    // One coordinate of rows: looked up where all are kept.
-    const auto put = [&](std::int64_t axis, std::span<const std::int64_t> own, Bits* to) {
-      const std::size_t step = width;
-      const Elements& kept = elements[static_cast<std::size_t>(axis)];
-      if (are_within(own, kept.most)) {
-        const std::byte* const at_zero = kept.bytes.data() + static_cast<std::size_t>(kept.most) * sizeof(Bits);
-        for (const std::int64_t offset : own) {
-          std::memcpy(to, at_zero + offset * static_cast<std::int64_t>(sizeof(Bits)), sizeof(Bits));
-          to += step;
-        }
-        return;
-      }
-      for (const std::int64_t offset : own) {
-        *to = bits_of<Bits>(out.dtype, value(axis, offset, out.dtype));
-        to += step;
-      }
-    };
-    write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
-      constexpr std::int64_t together = 256;  // rows that are made before they are handed on
-      std::vector<Bits> made(together * width);
-      for (std::int64_t start = first; start < last; start += together) {
-        const std::int64_t count = std::min(together, last - start);
-        for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
-          const auto own = static_cast<std::size_t>(axis * rows + start);
-          put(axis, offsets.subspan(own, static_cast<std::size_t>(count)), made.data() + axis);
-        }
-        const std::int64_t at_once = out.row_stride == out.width ? count : 1;
-        const std::size_t bytes = static_cast<std::size_t>(at_once) * width * sizeof(Bits);
-        const auto* from = reinterpret_cast<const std::byte*>(made.data());
-        for (std::int64_t row = 0; row < count; row += at_once, from += bytes)
-          writer.write(row_of(out, start + row), from, bytes);
-      }
-    });
+  if (!std::ranges::all_of(own, &Axis::all_kept)) check_range(encode_name, offsets);
+  const auto put = [&](std::size_t axis, std::span<const std::int64_t> some, Bits* to) {
+    const Axis& from = own[axis];
+    if (from.all_kept || are_within(some, from.kept.most())) return look_up(some, from.kept, to);
+    for (const std::int64_t offset : some)
+      *to++ = bits_of<Bits>(out.dtype, value(static_cast<std::int64_t>(axis), offset, out.dtype));
+  };
+  write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
+    constexpr std::int64_t together = 512;  // rows that are made before they are handed on
+    std::vector<Bits> columns(together * width);
+    std::vector<Bits> rows(together * width);
+    for (std::int64_t start = first; start < last; start += together) {
+      const std::int64_t count = std::min(together, last - start);
+      for (std::size_t axis = 0; axis < width; ++axis)
+        put(axis, of_axis(axis, start, count), columns.data() + axis * together);
+      put_columns_side_by_side(columns.data(), together, width, static_cast<std::size_t>(count), rows.data());
+      const std::int64_t at_once = out.row_stride == out.width ? count : 1;
+      const std::size_t bytes = static_cast<std::size_t>(at_once) * width * sizeof(Bits);
+      const auto* from = reinterpret_cast<const std::byte*>(rows.data());
+      for (std::int64_t row = 0; row < count; row += at_once, from += bytes)
+        writer.write(row_of(out, start + row), from, bytes);
+    }
   });
 }
 
-LogCoordinatesEncoder::Elements LogCoordinatesEncoder::elements_of(std::int64_t axis, Dtype dtype) const {
-  const std::int64_t most = std::ssize(near_[static_cast<std::size_t>(axis)]) - 1;
-  Elements elements{most, std::vector<std::byte>(static_cast<std::size_t>(2 * most + 1) * size_of(dtype))};
-  for (std::int64_t offset = -most; offset <= most; ++offset) {
-    store(dtype, value(axis, offset, dtype),
-          elements.bytes.data() + static_cast<std::size_t>(offset + most) * size_of(dtype));
-  }
-  return elements;
+void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, const Rows& out) const {
+  check_table(out, rows_of(encode_name, offsets), axes(encoding_));
+  with_bits_of(out.dtype, [&]<class Bits>(Bits) { encode_as<Bits>(offsets, out); });
 }
 
 void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, Dtype dtype, std::span<std::byte> out) const {
-  constexpr const char* function = "LogCoordinatesEncoder::encode";
-  encode(offsets, dense_rows(function, out, dtype, rows_of(function, offsets), axes(encoding_)));
+  encode(offsets, dense_rows(encode_name, out, dtype, rows_of(encode_name, offsets), axes(encoding_)));
 }
 
 Tensor LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, Dtype dtype) const {
-  Tensor table = Tensor::zeros(dtype, {rows_of("LogCoordinatesEncoder::encode", offsets), axes(encoding_)});
+  Tensor table = Tensor::zeros(dtype, {rows_of(encode_name, offsets), axes(encoding_)});
   encode(offsets, dtype, table.data);
   return table;
 }

@@ -11,6 +11,9 @@
 
 namespace sextant {
 
+template <class Bits>
+class KeptElements;
+
 /// Swin v2's log-spaced coordinates, Liu et al. 2022, section 3.3, as lib/spec/log_coordinates.hpp states them. Those
 /// of offsets within the window are computed once. Const: one encoder may serve any number of threads.
 class LogCoordinatesEncoder {
@@ -40,13 +43,10 @@ class LogCoordinatesEncoder {
     double low;
   };
 
-  /// The elements of an axis' offsets from -most to most; none where most is less than 0.
-  struct Elements {
-    std::int64_t most = -1;
-    std::vector<std::byte> bytes;
-  };
-
-  Elements elements_of(std::int64_t axis, Dtype dtype) const;
+  template <class Bits>
+  KeptElements<Bits> elements_of(std::int64_t axis, Dtype dtype) const;
+  template <class Bits>
+  void encode_as(std::span<const std::int64_t> offsets, const Rows& out) const;
   std::int64_t rows_of(const char* function, std::span<const std::int64_t> offsets) const;
   double value(std::int64_t axis, std::int64_t offset, Dtype dtype) const;
 
