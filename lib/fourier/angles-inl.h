@@ -68,13 +68,13 @@ HWY_INLINE HalfTurns HalfTurnsAt(const FrequencyPieces& frequencies, std::size_t
 }
 
 /// Step 3: the same of the sum of all axes, from a point of the tile on.
-HWY_INLINE HalfTurns HalfTurnsOfSum(std::span<const FourierAxis> axes, std::size_t band, const FourierTile& tile,
+HWY_INLINE HalfTurns HalfTurnsOfSum(std::span<const FourierAxis> axes, std::size_t band, const TileCounts& counts,
                                     std::size_t point) {
   const Doubles d;
   const DoubleVector magic = hn::Set(d, 0x1.8p51);
-  HalfTurns sum = HalfTurnsAt(*axes[0].frequencies, band, tile.counts[0].data() + point);
+  HalfTurns sum = HalfTurnsAt(*axes[0].frequencies, band, counts[0].data() + point);
   for (std::size_t axis = 1; axis < axes.size(); ++axis) {
-    const HalfTurns more = HalfTurnsAt(*axes[axis].frequencies, band, tile.counts[axis].data() + point);
+    const HalfTurns more = HalfTurnsAt(*axes[axis].frequencies, band, counts[axis].data() + point);
     const DoubleVector rest = hn::Add(sum.rest, more.rest);
     const DoubleVector halves = hn::Add(rest, magic);
     sum = {hn::Xor(hn::Xor(sum.halves, more.halves), halves), hn::Sub(rest, hn::Sub(halves, magic))};

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
 #include "lib/fourier/angles.hpp"
 #include "lib/fourier/row_stream.hpp"
@@ -44,6 +45,13 @@ std::optional<int> quarters(std::int64_t count, int exponent) {
 }
 
 constexpr std::array<double, 4> sines{0, 1, 0, -1};
+
+// A tile's element of a value that is one of the dtype.
+template <class Value>
+Value element_of(Dtype dtype, double value) {
+  if constexpr (std::is_floating_point_v<Value>) return static_cast<Value>(value);
+  return bits_of<Value>(dtype, value);
+}
 
 }  // namespace
 
@@ -166,10 +174,10 @@ void FourierEncoder::encode_with(const char* function, const Ladders& ladders, s
     }
   }
   const StandardArithmetic arithmetic;
-  if (out.dtype == Dtype::float64) {
-    encode_tiles<double>(ladders, positions, out);
-  } else {
-    encode_tiles<float>(ladders, positions, out);
+  switch (out.dtype) {
+    case Dtype::float64: return encode_tiles<double>(ladders, positions, out);
+    case Dtype::float32: return encode_tiles<float>(ladders, positions, out);
+    default: return encode_tiles<std::uint16_t>(ladders, positions, out);
   }
 }
 
@@ -208,7 +216,7 @@ void FourierEncoder::encode_tiles(const Ladders& ladders, std::span<const std::i
       const TilePoints at{positions, start, std::min(points, last - start)};
       if (fill_tile(ladder, at, out.dtype, tile, stream.waiting())) {
         settle_tile(ladders, at, out.dtype, tile);
-        write_tile(tile, out.width, out.dtype, stream.room());
+        write_tile(tile, out.width, stream.room());
       } else {
         std::byte* const rows = stream.room();
         for (std::int64_t point = 0; point < at.filled; ++point) {
@@ -234,7 +242,7 @@ void FourierEncoder::settle_tile(const Ladders& ladders, const TilePoints& at, D
     const std::int64_t channel = open.function == FourierFunction::sin ? channels.first : channels.second;
     const Counts counts = counts_at(positions, rows, first + open.point);
     tile.channel(channel)[open.point] =
-        static_cast<Value>(value_at(ladders, open.list, open.band, counts, open.function, dtype));
+        element_of<Value>(dtype, value_at(ladders, open.list, open.band, counts, open.function, dtype));
   }
   if (encoding_.identity == Identity::none) return;
   for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
@@ -243,7 +251,7 @@ void FourierEncoder::settle_tile(const Ladders& ladders, const TilePoints& at, D
     Value* const values = tile.channel(*identity_channel(encoding_, axis));
     for (std::int64_t point = 0; point < filled; ++point) {
       const std::int64_t count = counted(encoding_, axis, positions[index(axis * rows + first + point)]);
-      values[point] = static_cast<Value>(rounded_coordinate(count, encoding_.positions.step, divisor, dtype));
+      values[point] = element_of<Value>(dtype, rounded_coordinate(count, encoding_.positions.step, divisor, dtype));
     }
   }
 }

@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "lib/numeric/index.hpp"
 
@@ -55,18 +57,28 @@ struct Features {
 /// Lanes of a vector of floats, the first the lowest bit.
 using LaneBits = std::uint32_t;
 
+/// What a tile of the type has.
+template <class Type>
+using ElementOf = std::conditional_t<Type::dtype == Dtype::float32, float, std::uint16_t>;
+
 #if HWY_TARGET == HWY_SCALAR
 
 constexpr std::size_t vectors = 1;
 
 /// Puts the values in place; which are not certain.
 template <class Type, int doublings>
-HWY_INLINE LaneBits PutFeatures(const Features& z, const Channels& channels, float* at_point) {
-  const Doubles d;
+HWY_INLINE LaneBits PutFeatures(const Features& z, const Channels& channels, ElementOf<Type>* at_point) {
   const hn::Sisd<float> df;
-  const auto points = static_cast<std::int64_t>(FourierTile::points);
-  at_point[channels.first * points] = hn::GetLane(NearestFloat(d, z.earlier.sin));
-  at_point[channels.second * points] = hn::GetLane(hn::Mul(NearestFloat(d, z.earlier.twice_cos), hn::Set(df, 0.5F)));
+  const auto points = static_cast<std::int64_t>(tile_points);
+  const auto put = [&](hn::Vec<hn::Sisd<float>> value, std::int64_t channel) {
+    const auto bits = Type::dtype == Dtype::bfloat16  ? BFloat16Bits(df, value)
+                      : Type::dtype == Dtype::float16 ? Float16Bits(df, value)
+                                                      : hn::BitCast(Bits32<hn::Sisd<float>>(), value);
+    const auto element = static_cast<typename Type::Element>(hn::GetLane(bits));
+    at_point[channel * points] = std::bit_cast<ElementOf<Type>>(element);
+  };
+  put(NearestFloat(Doubles(), z.earlier.sin), channels.first);
+  put(hn::Mul(NearestFloat(Doubles(), z.earlier.twice_cos), hn::Set(df, 0.5F)), channels.second);
   return 1;
 }
 
@@ -114,25 +126,50 @@ HWY_INLINE LaneBits DoubtfulLanes(const Features& z, SingleVector sine, SingleVe
   return bits[0];
 }
 
-template <class Type, int doublings>
-HWY_INLINE LaneBits PutFeatures(const Features& z, const Channels& channels, float* at_point) {
+/// Step 10: floats that are no ties, as elements.
+template <class Type>
+HWY_INLINE void PutElements(SingleVector first, SingleVector second, ElementOf<Type>* to_first,
+                            ElementOf<Type>* to_second) {
   const Singles df;
-  const auto points = static_cast<std::int64_t>(FourierTile::points);
+  if constexpr (Type::dtype == Dtype::float32) {
+    hn::StoreU(first, df, to_first);
+    hn::StoreU(second, df, to_second);
+  } else {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    // The conversion itself, which Float16Bits widens again.
+    if constexpr (Type::dtype == Dtype::float16) {
+      const hn::Rebind<hwy::float16_t, Singles> dh;
+      const hn::Rebind<std::uint16_t, Singles> de;
+      hn::StoreU(hn::BitCast(de, hn::DemoteTo(dh, first)), de, to_first);
+      hn::StoreU(hn::BitCast(de, hn::DemoteTo(dh, second)), de, to_second);
+      return;
+    }
+#endif
+    const hn::RebindToUnsigned<Singles> du;
+    const auto both = RoundFloatsAgain(Type(), hn::BitCast(du, first), hn::BitCast(du, second));
+    const hn::Half<hn::DFromV<decltype(both)>> half;
+    hn::StoreU(hn::LowerHalf(half, both), half, to_first);
+    hn::StoreU(hn::UpperHalf(half, both), half, to_second);
+  }
+}
+
+template <class Type, int doublings>
+HWY_INLINE LaneBits PutFeatures(const Features& z, const Channels& channels, ElementOf<Type>* at_point) {
+  const auto points = static_cast<std::int64_t>(tile_points);
   const SingleVector sine = FloatsOf(z.earlier.sin, z.later.sin);
-  const SingleVector cosine = hn::Mul(FloatsOf(z.earlier.twice_cos, z.later.twice_cos), hn::Set(df, 0.5F));
-  hn::StoreU(sine, df, at_point + channels.first * points);
-  hn::StoreU(cosine, df, at_point + channels.second * points);
+  const SingleVector cosine = hn::Mul(FloatsOf(z.earlier.twice_cos, z.later.twice_cos), hn::Set(Singles(), 0.5F));
+  PutElements<Type>(sine, cosine, at_point + channels.first * points, at_point + channels.second * points);
   return DoubtfulLanes<Type, doublings>(z, sine, cosine);
 }
 
 #endif
 
 HWY_INLINE DoublingRotation FirstOfRun(const FourierLadder& ladder, const FourierRun& run, std::size_t point,
-                                       const FourierTile& tile) {
+                                       const TileCounts& counts) {
   if (ladder.sum == AngleSum::of_axes)
-    return RotationOf(HalfTurnsOfSum(ladder.axes, index(run.first_band), tile, point));
+    return RotationOf(HalfTurnsOfSum(ladder.axes, index(run.first_band), counts, point));
   return RotationOf(HalfTurnsAt(*ladder.axes[index(run.list)].frequencies, index(run.first_band),
-                                tile.counts[index(run.list)].data() + point));
+                                counts[index(run.list)].data() + point));
 }
 
 /// Where a run began at the points of a vector of floats, and the lanes of each of its bands that are not certain.
@@ -154,8 +191,8 @@ HWY_INLINE Features BeginningOf(const BegunRun& begun) {
 }
 
 /// How many vectors of lines that wait are streamed beside a band; beside each vector of a run's beginnings as many as
-/// elements have bytes by two. Of a run of five bands together as much as it fills and a fifth, evenly in time: where
-/// they come faster than memory takes them, all other stores wait behind them.
+/// elements have bytes by two. Of a run of five bands that is a fifth more than it fills: all are gone before the rows
+/// are written, whose stores would wait behind them.
 template <class Type>
 constexpr std::size_t streamed_beside(int doublings) {
   const std::size_t of_floats = doublings % 2 == 0 ? 2 : 1;
@@ -165,7 +202,7 @@ constexpr std::size_t streamed_beside(int doublings) {
 /// The run's bands from one that has been doubled so often on; the lanes of any that are not certain. Lines that wait
 /// are streamed in passing.
 template <class Type, int doublings = 0>
-HWY_INLINE LaneBits PutRun(const Channels* channels, Features z, float* at_point, BegunRun& begun,
+HWY_INLINE LaneBits PutRun(const Channels* channels, Features z, ElementOf<Type>* at_point, BegunRun& begun,
                            WaitingLines& waiting) {
   const LaneBits doubtful = PutFeatures<Type, doublings>(z, channels[doublings], at_point);
   begun.doubtful[doublings] = doubtful;
@@ -181,7 +218,7 @@ HWY_INLINE LaneBits PutRun(const Channels* channels, Features z, float* at_point
 
 /// Step 9: remembers the lanes of a band whose intervals do not round alike.
 template <class Type>
-HWY_NOINLINE void RememberOpen(const BegunRun& begun, int doublings, double error, FourierTile& tile) {
+HWY_NOINLINE void RememberOpen(const BegunRun& begun, int doublings, double error, std::vector<OpenFeature>& open) {
   const Doubles d;
   // What certify-inl.h asks for besides.
   const DoubleVector bound = hn::Set(d, error + 0x1p-52);
@@ -196,9 +233,9 @@ HWY_NOINLINE void RememberOpen(const BegunRun& begun, int doublings, double erro
       hn::StoreMaskBits(typename Type::template Bits<Doubles>(), undecided, bits.data());
       for (std::size_t lane = 0; bits[0] >> lane != 0; ++lane) {
         if ((bits[0] >> lane & 1) == 0) continue;
-        tile.open.push_back({static_cast<std::int32_t>(begun.run->list),
-                             static_cast<std::int32_t>(begun.run->first_band + doublings),
-                             static_cast<std::int32_t>(begun.point + v + lane), function});
+        open.push_back({static_cast<std::int32_t>(begun.run->list),
+                        static_cast<std::int32_t>(begun.run->first_band + doublings),
+                        static_cast<std::int32_t>(begun.point + v + lane), function});
       }
     }
   }
@@ -206,19 +243,19 @@ HWY_NOINLINE void RememberOpen(const BegunRun& begun, int doublings, double erro
 
 /// As many runs as are kept at a time. The polynomials of all come before the doublings of any: each step waits for the
 /// one before, and a core looks no further ahead than one run.
-constexpr std::size_t groups = FourierTile::points / (vectors * hn::MaxLanes(Doubles()));
+constexpr std::size_t groups = tile_points / (vectors * hn::MaxLanes(Doubles()));
 constexpr std::size_t runs_together = groups < 8 ? 8 / groups : 1;
 
 template <class Type>
-HWY_INLINE void BeginRuns(const FourierLadder& ladder, std::span<const FourierRun> runs, const FourierTile& tile,
+HWY_INLINE void BeginRuns(const FourierLadder& ladder, std::span<const FourierRun> runs, const TileCounts& counts,
                           BegunRun* begun, WaitingLines& waiting) {
   const Doubles d;
   for (const FourierRun& run : runs) {
-    for (std::size_t point = 0; point < FourierTile::points; point += vectors * hn::Lanes(d), ++begun) {
+    for (std::size_t point = 0; point < tile_points; point += vectors * hn::Lanes(d), ++begun) {
       begun->run = &run;
       begun->point = point;
       for (std::size_t i = 0; i < vectors * hn::Lanes(d); i += hn::Lanes(d)) {
-        const DoublingRotation z = FirstOfRun(ladder, run, point + i, tile);
+        const DoublingRotation z = FirstOfRun(ladder, run, point + i, counts);
         hn::Store(z.sin, d, begun->sin.data() + i);
         hn::Store(z.twice_cos, d, begun->twice_cos.data() + i);
         StreamWaiting<sizeof(typename Type::Element) / 2>(waiting);
@@ -228,15 +265,15 @@ HWY_INLINE void BeginRuns(const FourierLadder& ladder, std::span<const FourierRu
 }
 
 template <class Type>
-void FillFeatures(const FourierLadder& ladder, FourierTile& tile, WaitingLines& given) {
+void FillFeatures(const FourierLadder& ladder, FourierTileOf<ElementOf<Type>>& tile, WaitingLines& given) {
   std::array<BegunRun, groups * runs_together> begun;
   // Errors of sums are those of one doubling.
   const bool sums = ladder.sum == AngleSum::of_axes;
   WaitingLines waiting = given;
-  float* const values = tile.channel(0);
+  ElementOf<Type>* const values = tile.channel(0);
   for (std::size_t first = 0; first < ladder.runs.size(); first += runs_together) {
     const auto runs = ladder.runs.subspan(first, std::min(runs_together, ladder.runs.size() - first));
-    BeginRuns<Type>(ladder, runs, tile, begun.data(), waiting);
+    BeginRuns<Type>(ladder, runs, tile.counts, begun.data(), waiting);
     const std::span<BegunRun> own = std::span(begun).first(groups * runs.size());
     for (BegunRun& each : own) {
       const Channels* const channels = &ladder.channels[index(each.run->list * ladder.bands + each.run->first_band)];
@@ -252,47 +289,57 @@ void FillFeatures(const FourierLadder& ladder, FourierTile& tile, WaitingLines& 
       if (each.doubtful_in_any == 0) continue;
       for (int doublings = 0; doublings < static_cast<int>(each.run->bands); ++doublings) {
         if (each.doubtful[index(doublings)] != 0)
-          RememberOpen<Type>(each, doublings, FeatureError(sums ? 1 : doublings), tile);
+          RememberOpen<Type>(each, doublings, FeatureError(sums ? 1 : doublings), tile.open);
       }
     }
   }
   given = waiting;
 }
 
-/// Products by a power of two, rounded once and widened again, which is exact.
-void FillCoordinates(const double* counts, double step, Dtype dtype, float* channel) {
+/// Products by a power of two, which are exact, rounded once.
+template <class Type>
+HWY_INLINE void FillCoordinates(const double* counts, double step, ElementOf<Type>* channel) {
   const Doubles d;
-  const hn::Rebind<float, Doubles> df;
-  for (std::size_t point = 0; point < FourierTile::points; point += hn::Lanes(d)) {
+  for (std::size_t point = 0; point < tile_points; point += hn::Lanes(d)) {
     const DoubleVector exact = hn::Mul(hn::LoadU(d, counts + point), hn::Set(d, step));
-    if (dtype == Dtype::bfloat16) {
-      hn::StoreU(hn::BitCast(df, hn::ShiftLeft<16>(BFloat16::Round(d, exact))), df, channel + point);
-    } else if (dtype == Dtype::float16) {
-      const hn::RebindToSigned<Bits32<Doubles>> di;
-      const auto bits = hn::BitCast(di, Float16::Round(d, exact));
-      hn::StoreU(WidenedToFloat(Float16(), df, hn::DemoteTo(hn::Rebind<std::uint16_t, Doubles>(), bits)), df,
-                 channel + point);
+    if constexpr (Type::dtype == Dtype::float32) {
+      hn::StoreU(NearestFloat(d, exact), hn::Rebind<float, Doubles>(), channel + point);
     } else {
-      hn::StoreU(NearestFloat(d, exact), df, channel + point);
+      const auto bits = hn::BitCast(hn::RebindToSigned<Bits32<Doubles>>(), Type::Round(d, exact));
+#if HWY_TARGET == HWY_SCALAR
+      channel[point] = static_cast<std::uint16_t>(hn::GetLane(bits));
+#else
+      const hn::Rebind<std::uint16_t, Doubles> de;
+      hn::StoreU(hn::DemoteTo(de, bits), de, channel + point);
+#endif
     }
   }
 }
 
-bool FillTile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, FourierTile& tile,
-              WaitingLines& waiting) {
+template <class Type>
+bool FillTileOf(const FourierLadder& ladder, const TilePoints& at, FourierTileOf<ElementOf<Type>>& tile,
+                WaitingLines& waiting) {
   tile.open.clear();
   for (std::size_t axis = 0; axis < ladder.axes.size(); ++axis) {
     double* const counts = tile.counts[axis].data();
     if (!FillCounts(ladder, axis, ladder.axes[axis].greatest, at, counts)) return false;
     const std::int64_t channel = ladder.axes[axis].coordinate_channel;
-    if (channel >= 0) FillCoordinates(counts, ladder.step, dtype, tile.channel(channel));
+    if (channel >= 0) FillCoordinates<Type>(counts, ladder.step, tile.channel(channel));
   }
-  switch (dtype) {
-    case Dtype::float16: FillFeatures<Float16>(ladder, tile, waiting); break;
-    case Dtype::bfloat16: FillFeatures<BFloat16>(ladder, tile, waiting); break;
-    default: FillFeatures<Float32>(ladder, tile, waiting);
-  }
+  FillFeatures<Type>(ladder, tile, waiting);
   return true;
+}
+
+bool FillTile(const FourierLadder& ladder, const TilePoints& at, FourierTile& tile, WaitingLines& waiting) {
+  return FillTileOf<Float32>(ladder, at, tile, waiting);
+}
+bool FillBFloat16Tile(const FourierLadder& ladder, const TilePoints& at, NarrowFourierTile& tile,
+                      WaitingLines& waiting) {
+  return FillTileOf<BFloat16>(ladder, at, tile, waiting);
+}
+bool FillFloat16Tile(const FourierLadder& ladder, const TilePoints& at, NarrowFourierTile& tile,
+                     WaitingLines& waiting) {
+  return FillTileOf<Float16>(ladder, at, tile, waiting);
 }
 
 }  // namespace sextant::HWY_NAMESPACE
@@ -303,6 +350,8 @@ namespace sextant {
 namespace {
 
 HWY_EXPORT(FillTile);
+HWY_EXPORT(FillBFloat16Tile);
+HWY_EXPORT(FillFloat16Tile);
 
 }  // namespace
 
@@ -312,9 +361,14 @@ double greatest_quick_count(const FrequencyPieces& frequencies) {
   return greatest == 0 ? 0x1p52 : std::min(0x1p52, 0x1p39 / greatest);
 }
 
-bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, FourierTile& tile,
+bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype, FourierTile& tile, WaitingLines& waiting) {
+  return HWY_DYNAMIC_DISPATCH(FillTile)(ladder, at, tile, waiting);
+}
+
+bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, NarrowFourierTile& tile,
                WaitingLines& waiting) {
-  return HWY_DYNAMIC_DISPATCH(FillTile)(ladder, at, dtype, tile, waiting);
+  return dtype == Dtype::bfloat16 ? HWY_DYNAMIC_DISPATCH(FillBFloat16Tile)(ladder, at, tile, waiting)
+                                  : HWY_DYNAMIC_DISPATCH(FillFloat16Tile)(ladder, at, tile, waiting);
 }
 
 }  // namespace sextant

@@ -37,11 +37,15 @@ struct OpenFeature {
   FourierFunction function;
 };
 
-/// Values of float for the dtypes of 32 and 16 bits, else of double.
+/// The counts of a tile's points on each axis, whole numbers.
+inline constexpr std::size_t tile_points = 16;
+using TileCounts = std::array<std::array<double, tile_points>, 4>;
+
+/// Values are elements: float, double, or those of 16 bits as words.
 template <class Value>
 class FourierTileOf {
  public:
-  static constexpr std::size_t points = 16;
+  static constexpr std::size_t points = tile_points;
 
   explicit FourierTileOf(std::int64_t width) : channels_((static_cast<std::size_t>(width) + line - 1) / line * line) {}
 
@@ -51,8 +55,7 @@ class FourierTileOf {
     return channels_.front().data() + static_cast<std::size_t>(index) * points;
   }
 
-  /// The counts of the points on each axis, whole numbers.
-  alignas(64) std::array<std::array<double, points>, 4> counts{};
+  alignas(64) TileCounts counts{};
 
   /// What fill_tile left open.
   std::vector<OpenFeature> open;
@@ -62,11 +65,12 @@ class FourierTileOf {
 
  private:
   // Aligned, since each is stored whole: parts of two lines would take two stores.
-  struct alignas(64) Channel : std::array<Value, points> {};
+  struct alignas(sizeof(Value) * points) Channel : std::array<Value, points> {};
   std::vector<Channel> channels_;
 };
 
 using FourierTile = FourierTileOf<float>;
+using NarrowFourierTile = FourierTileOf<std::uint16_t>;
 using WideFourierTile = FourierTileOf<double>;
 
 /// What an axis' coordinates are: factor * position + addend steps over the axis' divisor. One such count turns the
@@ -105,19 +109,22 @@ struct TilePoints {
 };
 
 /// Fills a tile with the features of the points; what it has room for besides becomes the last of them again. False
-/// where a count is too great, nothing then being promised. Values that are not in tile.open round to the value of
-/// `dtype` nearest to the real number, halves away from zero or to even. Meanwhile lines that are waiting are streamed,
+/// where a count is too great, nothing then being promised. Values that are not in tile.open are those of `dtype` nearest
+/// to the real number. Meanwhile lines that are waiting are streamed,
 /// about as many as the tile has. Under StandardArithmetic; target_in_use (targets.hpp) has been asked before.
 bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, FourierTile& tile,
+               WaitingLines& waiting);
+bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, NarrowFourierTile& tile,
                WaitingLines& waiting);
 
 /// The same for float64. Counts are within 2^52, whatever is the greatest of an axis.
 bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, WideFourierTile& tile,
                WaitingLines& waiting);
 
-/// Writes the tile's points as rows of `width` elements side by side, each element rounded from the channel's value,
-/// which is exact in the dtype, or no tie. `rows` has room for FourierTile::line elements more. Likewise.
-void write_tile(const FourierTile& tile, std::int64_t width, Dtype dtype, std::byte* rows);
-void write_tile(const WideFourierTile& tile, std::int64_t width, Dtype dtype, std::byte* rows);
+/// Writes the tile's points as rows of `width` elements side by side. `rows` has room for FourierTile::line elements
+/// more. Likewise.
+void write_tile(const FourierTile& tile, std::int64_t width, std::byte* rows);
+void write_tile(const NarrowFourierTile& tile, std::int64_t width, std::byte* rows);
+void write_tile(const WideFourierTile& tile, std::int64_t width, std::byte* rows);
 
 }  // namespace sextant

@@ -38,7 +38,7 @@ void FeaturesInDouble(std::span<const FourierAxis> axes, std::size_t band, const
   const Doubles d;
   for (std::size_t point = 0; point < FourierTile::points; point += hn::Lanes(d)) {
     DoublingRotation z =
-        RotationOf(axes.size() > 1 ? HalfTurnsOfSum(axes, band, tile, point)
+        RotationOf(axes.size() > 1 ? HalfTurnsOfSum(axes, band, tile.counts, point)
                                    : HalfTurnsAt(*axes[0].frequencies, band, tile.counts[0].data() + point));
     for (int k = 0; k < doublings; ++k) z = Doubled(z);
     hn::StoreU(z.sin, d, values + point);
