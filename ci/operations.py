@@ -20,8 +20,9 @@ def function_of(name):
     if encoder in ("alibi", "relative_bias", "learned", "integer", "sinusoidal_2d", "sinusoidal_nd") and "gradient" not in parts:
         return 0  # whole lines that are there are copied
     if encoder == "fourier":
-        # 30 pairs of channels of 16 points: 34 operations each, 27 for each eight angles that are not doubled, 20 to turn 256 values round (docs/encoders.md).
-        return {"float32": 26, "bfloat16": 52}.get(parts[0])
+        # 30 pairs of channels of 16 points: 22.2 operations each, 27 for each eight angles that are not doubled, and to turn round 20 for each four lines of float32,
+        # 48 for each eight of 16 bits (docs/encoders.md).
+        return {"float32": 20.8, "bfloat16": 37.5}.get(parts[0])
     if encoder == "sinusoidal":
         dtype, layout, rounding = _dtypes[parts[0]], parts[1], parts[2]
         order, fast = {"interleaved": 0, "concatenated": 2}[layout], {"certified": 0, "fast": 1}.get(rounding)
