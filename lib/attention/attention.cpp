@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "lib/attention/blocks.hpp"
@@ -14,6 +15,7 @@
 #include "lib/attention/softmax_rows.hpp"
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/parallel.hpp"
+#include "lib/numeric/heads.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
 // The error bound, attention_error, is proved in docs/proofs/attention-encoder.md: what a score errs by (step 1), a
@@ -38,22 +40,6 @@ const Attention& checked(const Attention& encoding) {
       std::clamp<std::int64_t>(position_bounds_of(encoding).value_or(PositionBounds{.end = 2}).end, 1, 2);
   validate(spec);
   return encoding;
-}
-
-// [a, b, c, d] with its two middle axes exchanged: [a, c, b, d].
-Tensor with_middle_exchanged(const Tensor& x) {
-  Tensor result = Tensor::zeros(x.dtype, {x.shape[0], x.shape[2], x.shape[1], x.shape[3]});
-  const std::size_t row = static_cast<std::size_t>(x.shape[3]) * size_of(x.dtype);
-  const std::byte* source = x.data.data();
-  for (std::int64_t a = 0; a < x.shape[0]; ++a) {
-    for (std::int64_t b = 0; b < x.shape[1]; ++b) {
-      for (std::int64_t c = 0; c < x.shape[2]; ++c, source += row) {
-        std::memcpy(result.data.data() + static_cast<std::size_t>((a * x.shape[2] + c) * x.shape[1] + b) * row, source,
-                    row);
-      }
-    }
-  }
-  return result;
 }
 
 // The nearest bfloat16, ties to even; a NaN stays one.
@@ -88,9 +74,26 @@ Tensor converted(const Tensor& x, Dtype dtype) {
   return result;
 }
 
-// x, [batch, heads, n, head_dim], as the role has it.
-Tensor turned(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions, Role role) {
-  return with_middle_exchanged(turning.turned(with_middle_exchanged(x), positions, role));
+// The vectors of a tensor [batch, heads, n, head_dim].
+template <class OfTensor>
+auto vectors_of(OfTensor& x) {
+  const std::int64_t width = x.shape[3];
+  auto* const data = x.data.data();
+  return HeadsOf<std::remove_pointer_t<decltype(data)>>{.dtype = x.dtype,
+                                                        .data = data,
+                                                        .batch = x.shape[0],
+                                                        .tokens = x.shape[2],
+                                                        .heads = x.shape[1],
+                                                        .head_dim = width,
+                                                        .batch_stride = x.shape[1] * x.shape[2] * width,
+                                                        .token_stride = width,
+                                                        .head_stride = x.shape[2] * width};
+}
+
+// Makes `to` what the role makes of x, [batch, heads, n, head_dim], which may be `to` itself.
+void turn(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions, Role role, Tensor& to) {
+  if (&x != &to) to = Tensor::zeros(x.dtype, x.shape);
+  turning.turn(vectors_of(x), positions, role, vectors_of(to));
 }
 
 // Tokens of a tensor, [batch, heads, n, head_dim]: as many of every head as both have of [first, last).
@@ -119,14 +122,15 @@ Tensor turned_in_step(const Turning& turning, const Tensor& x, std::span<const s
     where.insert(where.end(), of_row.begin(), of_row.end());
     where.push_back(last[static_cast<std::size_t>(at / n % batch)]);
   }
-  const Tensor all = turned(turning, longer, where, role);
+  turn(turning, longer, where, role, longer);
   Tensor result = Tensor::zeros(x.dtype, x.shape);
-  for (std::int64_t row = 0; row < batch; ++row) copy_tokens(all, result, row, 0, n);
+  for (std::int64_t row = 0; row < batch; ++row) copy_tokens(longer, result, row, 0, n);
   return result;
 }
 
-Tensor turned_back(const Turning& turning, const Tensor& grad, std::span<const std::int64_t> positions, Role role) {
-  return with_middle_exchanged(turning.turned_back(with_middle_exchanged(grad), positions, role));
+// In place.
+void turn_back(const Turning& turning, Tensor& grad, std::span<const std::int64_t> positions, Role role) {
+  turning.turn_back(vectors_of(std::as_const(grad)), positions, role, vectors_of(grad));
 }
 
 // Those of every token where the result looks at them.
@@ -318,15 +322,16 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   const Tensor& v = in_arithmetic(inputs.v, kept[2]);
   const CallShape shape = shape_of(inputs);
   if (turning_ && shape.kind == CallShape::Kind::whole) {
-    kept[0] = turned(*turning_, *q, inputs.positions, Role::query);
-    kept[1] = turned(*turning_, *k, inputs.positions, Role::key);
+    turn(*turning_, *q, inputs.positions, Role::query, kept[0]);
+    turn(*turning_, *k, inputs.positions, Role::key, kept[1]);
   } else if (turning_) {
     const std::vector<std::int64_t> last = last_positions(inputs, shape.batch);
     kept[0] = turned_in_step(*turning_, *q, inputs.query_positions, last, Role::query);
-    kept[1] = turned_in_step(*turning_, *k, inputs.positions, last, Role::key);
+    Tensor keys = turned_in_step(*turning_, *k, inputs.positions, last, Role::key);
     if (encoding_.cached_keys == CachedKeys::rotated) {
-      for (std::int64_t row = 0; row < shape.batch; ++row) copy_tokens(*k, kept[1], row, 0, shape.token(row, 0));
+      for (std::int64_t row = 0; row < shape.batch; ++row) copy_tokens(*k, keys, row, 0, shape.token(row, 0));
     }
+    kept[1] = std::move(keys);
   }
   if (turning_) {
     q = &kept[0];
@@ -352,8 +357,8 @@ AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, 
   const Tensor v = converted(inputs.v, Dtype::float64);
   const Tensor by_out = converted(grad, Dtype::float64);
   if (turning_) {
-    q = turned(*turning_, q, inputs.positions, Role::query);
-    k = turned(*turning_, k, inputs.positions, Role::key);
+    turn(*turning_, q, inputs.positions, Role::query, q);
+    turn(*turning_, k, inputs.positions, Role::key, k);
   }
   const std::int64_t n = q.shape[2];
   const auto bias = score_bias<double>(encoding_, sequences_of(inputs), inputs.weight);
@@ -367,8 +372,8 @@ AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, 
                  sinks.empty() ? nullptr : sinks.data(), query_scales.empty() ? nullptr : query_scales.data(),
                  writable(gradients[0]), writable(gradients[1]), writable(gradients[2])});
   if (turning_) {
-    gradients[0] = turned_back(*turning_, gradients[0], inputs.positions, Role::query);
-    gradients[1] = turned_back(*turning_, gradients[1], inputs.positions, Role::key);
+    turn_back(*turning_, gradients[0], inputs.positions, Role::query);
+    turn_back(*turning_, gradients[1], inputs.positions, Role::key);
   }
   return {converted(gradients[0], grad.dtype), converted(gradients[1], grad.dtype),
           converted(gradients[2], grad.dtype)};

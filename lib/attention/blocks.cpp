@@ -20,6 +20,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "lib/attention/products.hpp"
@@ -27,7 +29,7 @@
 #include "lib/kernels/parallel.hpp"
 
 // A block of queries of one head, for each block of keys that one of them sees:
-//   1. The keys are transposed, and scores are the product of the scaled queries with them.
+//   1. Scores are the product of the scaled queries with the keys, whose blocks are transposed once for all queries.
 //   2. Each query's scores, of the keys that it sees, are capped and biased; they become weights, e^(score - greatest),
 //      by vectors (softmax_rows.cpp), and the query's state is brought up to date. Weights of keys that it does not see
 //      are 0.
@@ -57,12 +59,67 @@ KeyRange part_of(const KeyRange& seen, std::int64_t start, std::int64_t keys) {
   return {first, std::clamp(seen.end - start, first, keys)};
 }
 
+// None for a query of padding.
+KeyRange keys_of_query(const Attention& encoding, const CallShape& shape, std::int64_t batch, std::int64_t query) {
+  const std::int64_t token = shape.token(batch, query);
+  const KeyRange sequence = shape.sequence(batch);
+  return sequence.contains(token) ? keys_seen(encoding, token, sequence) : KeyRange{token, token};
+}
+
+// From the first key that is in one of the ranges to the last; none where all are empty.
+KeyRange by_any_of(std::span<const KeyRange> ranges) {
+  KeyRange by_any{std::numeric_limits<std::int64_t>::max(), 0};
+  for (const KeyRange& range : ranges) {
+    if (range.count() > 0) by_any = {std::min(by_any.first, range.first), std::max(by_any.end, range.end)};
+  }
+  return by_any.end == 0 ? KeyRange{0, 0} : by_any;
+}
+
+// The transposes of blocks of keys, those that some query sees, made once for all queries.
 template <class Scalar>
-void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arrays, const QueryBlock& block) {
+class KeysAcross {
+ public:
+  KeysAcross(const Attention& encoding, const AttentionArrays<Scalar>& arrays)
+      : blocks_((arrays.shape.keys + keys_per_block - 1) / keys_per_block), size_(encoding.head_dim * keys_per_block) {
+    const CallShape& shape = arrays.shape;
+    const std::int64_t width = encoding.head_dim;
+    const std::int64_t heads = shape.batch * encoding.num_kv_heads;
+    across_ = std::make_unique_for_overwrite<Scalar[]>(static_cast<std::size_t>(heads * blocks_ * size_));
+    std::vector<KeyRange> seen;  // of each batch row
+    for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
+      std::vector<KeyRange> of_row;
+      for (std::int64_t query = 0; query < shape.queries; ++query)
+        of_row.push_back(keys_of_query(encoding, shape, batch, query));
+      seen.push_back(by_any_of(of_row));
+    }
+    parallel_for(heads * blocks_, heads * shape.keys * width, [&](std::int64_t task) {
+      const std::int64_t head = task / blocks_;
+      const std::int64_t start = task % blocks_ * keys_per_block;
+      const std::int64_t keys = std::min(keys_per_block, shape.keys - start);
+      if (part_of(seen[static_cast<std::size_t>(head / encoding.num_kv_heads)], start, keys).count() == 0) return;
+      transpose<Scalar>(keys, width, {arrays.k + (head * shape.keys + start) * width, width},
+                        {across_.get() + task * size_, keys_per_block});
+    });
+  }
+
+  // Where the first channel of a key is, from which the next keys of its block go on, keys_per_block to a channel.
+  const Scalar* from(std::int64_t head, std::int64_t key) const {
+    return across_.get() + (head * blocks_ + key / keys_per_block) * size_ + key % keys_per_block;
+  }
+
+ private:
+  std::int64_t blocks_;
+  std::int64_t size_;
+  std::unique_ptr<Scalar[]> across_;
+};
+
+template <class Scalar>
+void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arrays, const KeysAcross<Scalar>& across,
+                  const QueryBlock& block) {
   const std::int64_t width = encoding.head_dim;
   const CallShape& shape = arrays.shape;
-  const std::int64_t kv_start =
-      (block.batch * encoding.num_kv_heads + kv_head(encoding, block.head)) * shape.keys * width;
+  const std::int64_t kv_head_of_all = block.batch * encoding.num_kv_heads + kv_head(encoding, block.head);
+  const std::int64_t kv_start = kv_head_of_all * shape.keys * width;
   const std::int64_t q_start = ((block.batch * encoding.num_heads + block.head) * shape.queries + block.first) * width;
 
   using Map = Eigen::Map<const Matrix<Scalar>>;
@@ -75,8 +132,7 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   }
   Matrix<Scalar> weighted = Matrix<Scalar>::Zero(block.count, width);
   Matrix<Scalar> scores(block.count, keys_per_block);
-  Matrix<Scalar> keys_across(width, keys_per_block);
-  std::vector<Scalar> bias(arrays.bias == nullptr ? 0 : keys_per_block);
+  std::vector<Scalar> room_of_bias(arrays.bias == nullptr ? 0 : keys_per_block);
   // A sink is a key whose value is zero.
   const SoftmaxState<Scalar> before = arrays.sinks == nullptr
                                           ? SoftmaxState<Scalar>{std::numeric_limits<Scalar>::lowest(), 0}
@@ -84,20 +140,13 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   std::vector<SoftmaxState<Scalar>> states(static_cast<std::size_t>(block.count), before);
 
   std::vector<KeyRange> seen;
-  KeyRange by_any{shape.keys, 0};
-  for (std::int64_t row = 0; row < block.count; ++row) {
-    const std::int64_t token = shape.token(block.batch, block.first + row);
-    const KeyRange sequence = shape.sequence(block.batch);
-    seen.push_back(sequence.contains(token) ? keys_seen(encoding, token, sequence) : KeyRange{token, token});
-    if (seen.back().count() == 0) continue;
-    by_any = {std::min(by_any.first, seen.back().first), std::max(by_any.end, seen.back().end)};
-  }
-  for (std::int64_t start = by_any.first; start < by_any.end; start += keys_per_block) {
-    const std::int64_t keys = std::min(keys_per_block, by_any.end - start);
-    transpose<Scalar>(keys, width, {arrays.k + kv_start + start * width, width}, {keys_across.data(), keys_per_block});
-    scores.setZero();
-    add_product<Scalar>({block.count, width, keys}, {queries.data(), width}, {keys_across.data(), keys_per_block},
-                        {scores.data(), keys_per_block});
+  for (std::int64_t row = 0; row < block.count; ++row)
+    seen.push_back(keys_of_query(encoding, shape, block.batch, block.first + row));
+  const KeyRange by_any = by_any_of(seen);
+  for (std::int64_t start = by_any.first, keys = 0; start < by_any.end; start += keys) {
+    keys = std::min(keys_per_block - start % keys_per_block, by_any.end - start);
+    set_product<Scalar>({block.count, width, keys}, {queries.data(), width},
+                        {across.from(kv_head_of_all, start), keys_per_block}, {scores.data(), keys_per_block});
     bool hides_some = false;
     for (std::int64_t row = 0; row < block.count; ++row) {
       const KeyRange of_row = part_of(seen[static_cast<std::size_t>(row)], start, keys);
@@ -109,10 +158,11 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
       const auto count = static_cast<std::size_t>(of_row.count());
       if (encoding.logit_softcap)
         cap_scores(first_score + of_row.first, count, static_cast<Scalar>(*encoding.logit_softcap));
+      const Scalar* bias = nullptr;
       if (arrays.bias != nullptr)
-        arrays.bias->fill({block.batch, block.head, block.first + row}, start + of_row.first, {bias.data(), count});
-      const Scalar factor = take_scores(first_score + of_row.first, arrays.bias == nullptr ? nullptr : bias.data(),
-                                        count, states[static_cast<std::size_t>(row)]);
+        bias = arrays.bias->row({block.batch, block.head, block.first + row}, start + of_row.first,
+                                {room_of_bias.data(), count});
+      const Scalar factor = take_scores(first_score + of_row.first, bias, count, states[static_cast<std::size_t>(row)]);
       if (factor != 1) weighted.row(row) *= factor;
     }
     const Scalar* const values = arrays.v + kv_start + start * width;
@@ -145,11 +195,12 @@ void attend_in_blocks(const Attention& encoding, const AttentionArrays<Scalar>& 
   const std::int64_t queries = arrays.shape.queries;
   const std::int64_t blocks = (queries + queries_per_block - 1) / queries_per_block;
   const std::int64_t rows = arrays.shape.batch * encoding.num_heads;
+  const KeysAcross<Scalar> across(encoding, arrays);
   parallel_for(rows * blocks, rows * queries * arrays.shape.keys, [&](std::int64_t task) {
     // The last queries first: under a causal mask they take longest.
     const std::int64_t first = (blocks - 1 - task % blocks) * queries_per_block;
     const std::int64_t head = task / blocks;
-    attend_block(encoding, arrays,
+    attend_block(encoding, arrays, across,
                  QueryBlock{head / encoding.num_heads, head % encoding.num_heads, first,
                             std::min(queries_per_block, queries - first)});
   });

@@ -28,7 +28,7 @@ struct AttentionArrays {
 /// softmax(cap(q k^T scale) + bias) v (lib/spec/attention.hpp), zeros for a query that sees no key; block by block of
 /// queries and of keys: the online softmax (Milakov and Gimelshein 2018) over two products (products.hpp), as in Dao et
 /// al. 2022 (arXiv 2205.14135), algorithm 1. Blocks of queries are shared among threads and are each computed by one,
-/// so that their number changes no bit. Scratch: O(head_dim) per thread. Scalar is float or double.
+/// so that their number changes no bit. Scratch: as much as k, and O(head_dim) per thread. Scalar is float or double.
 template <class Scalar>
 void attend_in_blocks(const Attention& encoding, const AttentionArrays<Scalar>& arrays);
 

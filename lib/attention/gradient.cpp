@@ -51,8 +51,11 @@ void add_gradients(const Attention& encoding, const GradientArrays& arrays) {
                                  ? common_scale
                                  : common_scale * arrays.query_scales[head / encoding.num_heads * arrays.n + query];
         weights.assign(static_cast<std::size_t>(seen.count()), 0);
-        if (arrays.bias != nullptr)
-          arrays.bias->fill({head / encoding.num_heads, head % encoding.num_heads, query}, seen.first, weights);
+        if (arrays.bias != nullptr) {
+          const QueryToken token{head / encoding.num_heads, head % encoding.num_heads, query};
+          const double* bias = arrays.bias->row(token, seen.first, weights);
+          if (bias != weights.data()) std::copy_n(bias, weights.size(), weights.data());
+        }
         products.clear();
         slopes.clear();
         for (std::int64_t key = seen.first; key < seen.end; ++key) {

@@ -27,7 +27,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr std::size_t panel_vectors = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
 inline constexpr std::int64_t tile_rows = 4;
 
-template <std::size_t rows, std::size_t vectors, class D, class Scalar = hn::TFromD<D>>
+// What the sums begin with.
+enum class Onto { zero, what_is_there };
+
+template <Onto onto, std::size_t rows, std::size_t vectors, class D, class Scalar = hn::TFromD<D>>
 HWY_INLINE void AddTile(D d, std::int64_t depth, MatrixView<const Scalar> a, MatrixView<const Scalar> b,
                         MatrixView<Scalar> c) {
   using V = hn::Vec<D>;
@@ -35,7 +38,8 @@ HWY_INLINE void AddTile(D d, std::int64_t depth, MatrixView<const Scalar> a, Mat
   V tile[rows][vectors];
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t i = 0; i < vectors; ++i)
-      tile[row][i] = hn::LoadU(d, c.data + static_cast<std::int64_t>(row) * c.stride + i * lanes);
+      tile[row][i] = onto == Onto::zero ? hn::Zero(d)
+                                        : hn::LoadU(d, c.data + static_cast<std::int64_t>(row) * c.stride + i * lanes);
   for (std::int64_t p = 0; p < depth; ++p) {
     V of_b[vectors];
     for (std::size_t i = 0; i < vectors; ++i) of_b[i] = hn::LoadU(d, b.data + p * b.stride + i * lanes);
@@ -50,15 +54,15 @@ HWY_INLINE void AddTile(D d, std::int64_t depth, MatrixView<const Scalar> a, Mat
 }
 
 /// Panels of so many vectors of D, from `column` on as long as there are columns for one. Where the next one begins.
-template <std::size_t vectors, class D, class Scalar = hn::TFromD<D>>
+template <Onto onto, std::size_t vectors, class D, class Scalar = hn::TFromD<D>>
 HWY_INLINE std::int64_t AddPanels(D d, const ProductShape& shape, MatrixView<const Scalar> a,
                                   MatrixView<const Scalar> b, MatrixView<Scalar> c, std::int64_t column) {
   const auto width = static_cast<std::int64_t>(vectors * hn::Lanes(d));
   for (; column + width <= shape.columns; column += width) {
     const MatrixView<const Scalar> of_b{b.data + column, b.stride};
     const auto add = [&](auto rows, std::int64_t row) HWY_ATTR {
-      AddTile<rows(), vectors>(d, shape.depth, MatrixView<const Scalar>{a.data + row * a.stride, a.stride}, of_b,
-                               MatrixView<Scalar>{c.data + row * c.stride + column, c.stride});
+      AddTile<onto, rows(), vectors>(d, shape.depth, MatrixView<const Scalar>{a.data + row * a.stride, a.stride}, of_b,
+                                     MatrixView<Scalar>{c.data + row * c.stride + column, c.stride});
     };
     std::int64_t row = 0;
     for (; row + tile_rows <= shape.rows; row += tile_rows) add(std::integral_constant<std::size_t, tile_rows>(), row);
@@ -67,14 +71,14 @@ HWY_INLINE std::int64_t AddPanels(D d, const ProductShape& shape, MatrixView<con
   return column;
 }
 
-template <class Scalar>
+template <Onto onto, class Scalar>
 HWY_INLINE void AddProduct(const ProductShape& shape, MatrixView<const Scalar> a, MatrixView<const Scalar> b,
                            MatrixView<Scalar> c) {
   const hn::ScalableTag<Scalar> d;
-  std::int64_t column = AddPanels<panel_vectors>(d, shape, a, b, c, 0);
-  column = AddPanels<1>(d, shape, a, b, c, column);
-  column = AddPanels<1>(hn::CappedTag<Scalar, 16 / sizeof(Scalar)>(), shape, a, b, c, column);
-  AddPanels<1>(hn::CappedTag<Scalar, 1>(), shape, a, b, c, column);
+  std::int64_t column = AddPanels<onto, panel_vectors>(d, shape, a, b, c, 0);
+  column = AddPanels<onto, 1>(d, shape, a, b, c, column);
+  column = AddPanels<onto, 1>(hn::CappedTag<Scalar, 16 / sizeof(Scalar)>(), shape, a, b, c, column);
+  AddPanels<onto, 1>(hn::CappedTag<Scalar, 1>(), shape, a, b, c, column);
 }
 
 // Four rows at four columns, or for doubles two at two, where there are blocks of 128 bits; the rest one by one.
@@ -116,12 +120,19 @@ HWY_INLINE void Transpose(std::int64_t rows, std::int64_t columns, MatrixView<co
   }
 }
 
+void SetFloats(const ProductShape& shape, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
+  AddProduct<Onto::zero>(shape, a, b, c);
+}
+void SetDoubles(const ProductShape& shape, MatrixView<const double> a, MatrixView<const double> b,
+                MatrixView<double> c) {
+  AddProduct<Onto::zero>(shape, a, b, c);
+}
 void AddFloats(const ProductShape& shape, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
-  AddProduct(shape, a, b, c);
+  AddProduct<Onto::what_is_there>(shape, a, b, c);
 }
 void AddDoubles(const ProductShape& shape, MatrixView<const double> a, MatrixView<const double> b,
                 MatrixView<double> c) {
-  AddProduct(shape, a, b, c);
+  AddProduct<Onto::what_is_there>(shape, a, b, c);
 }
 void TransposeFloats(std::int64_t rows, std::int64_t columns, MatrixView<const float> x, MatrixView<float> to) {
   Transpose(rows, columns, x, to);
@@ -138,6 +149,8 @@ HWY_AFTER_NAMESPACE();
 namespace sextant {
 namespace {
 
+HWY_EXPORT(SetFloats);
+HWY_EXPORT(SetDoubles);
 HWY_EXPORT(AddFloats);
 HWY_EXPORT(AddDoubles);
 HWY_EXPORT(TransposeFloats);
@@ -145,6 +158,17 @@ HWY_EXPORT(TransposeDoubles);
 HWY_EXPORT(ProductsTarget);
 
 }  // namespace
+
+template <>
+void set_product(const ProductShape& shape, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {
+  HWY_DYNAMIC_DISPATCH(SetFloats)(shape, a, b, c);
+}
+
+template <>
+void set_product(const ProductShape& shape, MatrixView<const double> a, MatrixView<const double> b,
+                 MatrixView<double> c) {
+  HWY_DYNAMIC_DISPATCH(SetDoubles)(shape, a, b, c);
+}
 
 template <>
 void add_product(const ProductShape& shape, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c) {

@@ -21,9 +21,14 @@ struct ProductShape {
   std::int64_t columns;
 };
 
-/// Adds a b to c. Each element is a sum in the order of the depth that begins with what c has, each term rounded once
-/// or, without fused operations, twice; it depends on nothing but its own row of a and column of b, nor on where in c
-/// it lies. c overlaps neither. Scalar is float or double.
+/// Makes c a b. Each element is a sum in the order of the depth that begins with zero, each term rounded once or,
+/// without fused operations, twice; it depends on nothing but its own row of a and column of b, nor on where in c it
+/// lies. c overlaps neither. Scalar is float or double.
+template <class Scalar>
+void set_product(const ProductShape& shape, MatrixView<const Scalar> a, MatrixView<const Scalar> b,
+                 MatrixView<Scalar> c);
+
+/// Adds a b to c: the sums begin with what c has.
 template <class Scalar>
 void add_product(const ProductShape& shape, MatrixView<const Scalar> a, MatrixView<const Scalar> b,
                  MatrixView<Scalar> c);

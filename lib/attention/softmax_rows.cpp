@@ -36,13 +36,17 @@ HWY_INLINE Scalar TakeScores(Scalar* HWY_RESTRICT scores, const Scalar* HWY_REST
   const std::size_t whole = count - count % lanes;
 
   Scalar greatest = state.greatest;
-  if (bias != nullptr) {
-    for (std::size_t i = 0; i < whole; i += lanes)
-      hn::StoreU(hn::Add(hn::LoadU(d, scores + i), hn::LoadU(d, bias + i)), d, scores + i);
-    for (std::size_t i = whole; i < count; ++i) scores[i] += bias[i];
-  }
   V highest = hn::Set(d, greatest);
-  for (std::size_t i = 0; i < whole; i += lanes) highest = hn::Max(highest, hn::LoadU(d, scores + i));
+  if (bias != nullptr) {
+    for (std::size_t i = 0; i < whole; i += lanes) {
+      const V biased = hn::Add(hn::LoadU(d, scores + i), hn::LoadU(d, bias + i));
+      hn::StoreU(biased, d, scores + i);
+      highest = hn::Max(highest, biased);
+    }
+    for (std::size_t i = whole; i < count; ++i) scores[i] += bias[i];
+  } else {
+    for (std::size_t i = 0; i < whole; i += lanes) highest = hn::Max(highest, hn::LoadU(d, scores + i));
+  }
   greatest = hn::GetLane(hn::MaxOfLanes(d, highest));
   for (std::size_t i = whole; i < count; ++i) greatest = scores[i] > greatest ? scores[i] : greatest;
 

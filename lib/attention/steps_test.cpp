@@ -73,6 +73,17 @@ std::vector<std::int64_t> last_positions(const std::vector<std::int64_t>& positi
   return part;
 }
 
+// Through bfloat16, so that every dtype has the same values.
+Tensor in_dtype(const Tensor& x, Dtype dtype) {
+  Tensor rounded = Tensor::zeros(Dtype::bfloat16, x.shape);
+  Tensor result = Tensor::zeros(dtype, x.shape);
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    rounded.set(i, x.at(i));
+    result.set(i, rounded.at(i));
+  }
+  return result;
+}
+
 // Sums of few terms in another order: some 2^-53 of values below 1.
 void expect_equal(const Tensor& got, const Tensor& truth) {
   ASSERT_EQ(got.shape, truth.shape);
@@ -116,6 +127,25 @@ TEST(AttentionSteps, TakeKeysThatACacheKeepsRotated) {
   AttentionInputs step{q, cached, example.v, example.positions};
   step.query_positions = query_positions;
   expect_equal(DotProductAttention(encoding).attend(step), last_tokens(whole, 3));
+}
+
+TEST(AttentionSteps, In16BitsAreThoseOfFloat32RoundedOnce) {
+  Attention encoding = with(R"({"encoding":"rope","head_dim":8})");
+  for (const CachedKeys cached : {CachedKeys::plain, CachedKeys::rotated}) {
+    encoding.cached_keys = cached;
+    const Example example(encoding);
+    const std::vector<std::int64_t> query_positions = last_positions(example.positions, 3);
+    const auto attend = [&](Dtype dtype) {
+      const Tensor q = in_dtype(last_tokens(example.q, 3), dtype);
+      const Tensor k = in_dtype(example.k, dtype);
+      const Tensor v = in_dtype(example.v, dtype);
+      AttentionInputs step{q, k, v, example.positions};
+      step.query_positions = query_positions;
+      return DotProductAttention(encoding).attend(step);
+    };
+    const Tensor narrow = attend(Dtype::bfloat16);
+    EXPECT_EQ(narrow.data, in_dtype(attend(Dtype::float32), Dtype::bfloat16).data);
+  }
 }
 
 TEST(AttentionSteps, DoNotReadPaddingAndGiveItZeros) {

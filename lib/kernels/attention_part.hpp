@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "lib/numeric/tensor.hpp"
+#include "lib/numeric/heads.hpp"
 #include "lib/spec/xpos.hpp"
 
 // What an encoding of position does within attention: it turns queries and keys, or it adds to the scores, or neither.
@@ -19,11 +19,12 @@ class Turning {
  public:
   virtual ~Turning() = default;
 
-  /// x, [batch, n, heads, head_dim], as the role has it.
-  virtual Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const = 0;
+  /// Makes y of x as the role has it: x itself (the same data and strides) or apart from it, of its dtype.
+  virtual void turn(const ConstHeads& x, std::span<const std::int64_t> positions, Role role, const Heads& y) const = 0;
 
   /// The adjoint of that map: the gradient by x of what is turned, from the gradient by the result.
-  virtual Tensor turned_back(const Tensor& grad, std::span<const std::int64_t> positions, Role role) const = 0;
+  virtual void turn_back(const ConstHeads& grad, std::span<const std::int64_t> positions, Role role,
+                         const Heads& grad_x) const = 0;
 };
 
 /// Queries are rotated by one encoder, keys by the other.
@@ -31,11 +32,12 @@ template <class Encoder>
 class TurnedBy final : public Turning {
  public:
   TurnedBy(Encoder query, Encoder key) : query_(std::move(query)), key_(std::move(key)) {}
-  Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const override {
-    return (role == Role::query ? query_ : key_).rotate(x, positions);
+  void turn(const ConstHeads& x, std::span<const std::int64_t> positions, Role role, const Heads& y) const override {
+    (role == Role::query ? query_ : key_).apply(x, positions, y);
   }
-  Tensor turned_back(const Tensor& grad, std::span<const std::int64_t> positions, Role role) const override {
-    return (role == Role::query ? query_ : key_).backward(grad, positions);
+  void turn_back(const ConstHeads& grad, std::span<const std::int64_t> positions, Role role,
+                 const Heads& grad_x) const override {
+    (role == Role::query ? query_ : key_).backward(grad, positions, grad_x);
   }
 
  private:
@@ -77,9 +79,9 @@ class ScoreBias {
  public:
   virtual ~ScoreBias() = default;
 
-  /// The bias of the query and the keys from index first_key on, into `row`: within 3 u of itself, u = 2^-24 or 2^-53
-  /// that of Scalar.
-  virtual void fill(const QueryToken& query, std::int64_t first_key, std::span<Scalar> row) const = 0;
+  /// The bias of the query and of as many keys, from index first_key on, as `room` has places: within 3 u of itself, u
+  /// = 2^-24 or 2^-53 that of Scalar. It is in `room`, or where it stood already, and valid as long as both.
+  virtual const Scalar* row(const QueryToken& query, std::int64_t first_key, std::span<Scalar> room) const = 0;
 };
 
 }  // namespace sextant

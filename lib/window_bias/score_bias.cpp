@@ -18,11 +18,12 @@ class WindowScoreBias final : public ScoreBias<Scalar> {
   }
 
   // The weight is rounded to Scalar, which is exact but for float64 weights in float32 arithmetic.
-  void fill(const QueryToken& query, std::int64_t first_key, std::span<Scalar> row) const override {
+  const Scalar* row(const QueryToken& query, std::int64_t first_key, std::span<Scalar> room) const override {
     const std::int64_t position = sequences_.query(query.batch, query.index);
     const std::int64_t* keys = sequences_.at(query.batch, first_key);
-    for (Scalar& bias : row)
+    for (Scalar& bias : room)
       bias = weight_[static_cast<std::size_t>(encoder_.row_of(position, *keys++) * heads_ + query.head)];
+    return room.data();
   }
 
  private:
