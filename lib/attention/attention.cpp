@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "lib/attention/blocks.hpp"
 #include "lib/attention/gradient.hpp"
 #include "lib/attention/position_part.hpp"
 #include "lib/attention/softmax_rows.hpp"
+#include "lib/attention/unfilled.hpp"
+#include "lib/attention/vectors.hpp"
 #include "lib/kernels/checks.hpp"
-#include "lib/kernels/parallel.hpp"
 #include "lib/numeric/heads.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
@@ -42,93 +41,16 @@ const Attention& checked(const Attention& encoding) {
   return encoding;
 }
 
-// The nearest bfloat16, ties to even; a NaN stays one.
-std::uint16_t bfloat16_of(std::uint32_t bits) {
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
-}
-
-// convert(a `From` as bits) for every element, as `To`. Memory of tensors is aligned for every element.
-template <class From, class To, class Convert>
-void convert_bits(const Tensor& x, Tensor& to, std::int64_t first, std::int64_t last, Convert convert) {
-  const auto* const source = reinterpret_cast<const From*>(x.data.data());
-  auto* const destination = reinterpret_cast<To*>(to.data.data());
-  for (std::int64_t i = first; i < last; ++i) destination[i] = convert(source[i]);
-}
-
 Tensor converted(const Tensor& x, Dtype dtype) {
   Tensor result = Tensor::zeros(dtype, x.shape);
-  constexpr std::int64_t chunk = elements_per_thread;
-  parallel_for((x.elements() + chunk - 1) / chunk, x.elements(), [&](std::int64_t i) {
-    const std::int64_t first = i * chunk;
-    const std::int64_t last = std::min(x.elements(), first + chunk);
-    if (x.dtype == Dtype::bfloat16 && dtype == Dtype::float32) {
-      convert_bits<std::uint16_t, std::uint32_t>(x, result, first, last,
-                                                 [](std::uint16_t bits) { return std::uint32_t{bits} << 16; });
-    } else if (x.dtype == Dtype::float32 && dtype == Dtype::bfloat16) {
-      convert_bits<std::uint32_t, std::uint16_t>(x, result, first, last, bfloat16_of);
-    } else {
-      for (std::int64_t element = first; element < last; ++element) result.set(element, x.at(element));
-    }
-  });
+  convert(vectors_of(x), vectors_of(result));
   return result;
 }
 
-// The vectors of a tensor [batch, heads, n, head_dim].
-template <class OfTensor>
-auto vectors_of(OfTensor& x) {
-  const std::int64_t width = x.shape[3];
-  auto* const data = x.data.data();
-  return HeadsOf<std::remove_pointer_t<decltype(data)>>{.dtype = x.dtype,
-                                                        .data = data,
-                                                        .batch = x.shape[0],
-                                                        .tokens = x.shape[2],
-                                                        .heads = x.shape[1],
-                                                        .head_dim = width,
-                                                        .batch_stride = x.shape[1] * x.shape[2] * width,
-                                                        .token_stride = width,
-                                                        .head_stride = x.shape[2] * width};
+// In place, both.
+void turn(const Turning& turning, Tensor& x, std::span<const std::int64_t> positions, Role role) {
+  turning.turn(vectors_of(std::as_const(x)), positions, role, vectors_of(x));
 }
-
-// Makes `to` what the role makes of x, [batch, heads, n, head_dim], which may be `to` itself.
-void turn(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions, Role role, Tensor& to) {
-  if (&x != &to) to = Tensor::zeros(x.dtype, x.shape);
-  turning.turn(vectors_of(x), positions, role, vectors_of(to));
-}
-
-// Tokens of a tensor, [batch, heads, n, head_dim]: as many of every head as both have of [first, last).
-void copy_tokens(const Tensor& from, Tensor& to, std::int64_t row, std::int64_t first, std::int64_t last) {
-  const std::size_t token = static_cast<std::size_t>(from.shape[3]) * size_of(from.dtype);
-  for (std::int64_t head = 0; head < from.shape[1]; ++head) {
-    const auto at = [&](const Tensor& x) {
-      return static_cast<std::size_t>((row * x.shape[1] + head) * x.shape[2] + first) * token;
-    };
-    std::memcpy(to.data.data() + at(to), from.data.data() + at(from), static_cast<std::size_t>(last - first) * token);
-  }
-}
-
-// Queries or keys of a step, whose positions are [axes, batch, n], as the role has them. `last` has the largest
-// position of each batch row, of queries and keys together.
-Tensor turned_in_step(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions,
-                      std::span<const std::int64_t> last, Role role) {
-  const std::int64_t batch = x.shape[0];
-  const std::int64_t n = x.shape[2];
-  // One token more in each row, which is dropped, gives it its length.
-  Tensor longer = Tensor::zeros(x.dtype, {batch, x.shape[1], n + 1, x.shape[3]});
-  for (std::int64_t row = 0; row < batch; ++row) copy_tokens(x, longer, row, 0, n);
-  std::vector<std::int64_t> where;
-  for (std::int64_t at = 0; at < std::ssize(positions); at += n) {
-    const auto of_row = positions.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(n));
-    where.insert(where.end(), of_row.begin(), of_row.end());
-    where.push_back(last[static_cast<std::size_t>(at / n % batch)]);
-  }
-  turn(turning, longer, where, role, longer);
-  Tensor result = Tensor::zeros(x.dtype, x.shape);
-  for (std::int64_t row = 0; row < batch; ++row) copy_tokens(longer, result, row, 0, n);
-  return result;
-}
-
-// In place.
 void turn_back(const Turning& turning, Tensor& grad, std::span<const std::int64_t> positions, Role role) {
   turning.turn_back(vectors_of(std::as_const(grad)), positions, role, vectors_of(grad));
 }
@@ -258,27 +180,37 @@ const Scalar* array(const Tensor& tensor) {
 }
 
 template <class Scalar>
-Tensor attend_as(const Attention& encoding, const AttentionInputs& inputs, const Tensor& q, const Tensor& k,
-                 const Tensor& v) {
+void attend_as(const Attention& encoding, const AttentionInputs& inputs, const ConstHeads& q, const ConstHeads& k,
+               const ConstHeads& v, const Heads& out) {
+  const auto array_of = [](const ConstHeads& x) { return reinterpret_cast<const Scalar*>(x.data); };
   const auto bias = score_bias<Scalar>(encoding, sequences_of(inputs), inputs.weight);
   const std::vector<Scalar> sinks = sinks_of<Scalar>(inputs);
   const std::vector<Scalar> query_scales = query_scales_of<Scalar>(encoding, inputs);
-  Tensor out = Tensor::zeros(q.dtype, q.shape);
-  attend_in_blocks(encoding,
-                   AttentionArrays<Scalar>{shape_of(inputs), array<Scalar>(q), array<Scalar>(k), array<Scalar>(v),
-                                           bias.get(), sinks.empty() ? nullptr : sinks.data(),
-                                           query_scales.empty() ? nullptr : query_scales.data(),
-                                           reinterpret_cast<Scalar*>(out.data.data())});
-  return out;
+  attend_in_blocks(encoding, AttentionArrays<Scalar>{shape_of(inputs), array_of(q), array_of(k), array_of(v),
+                                                     bias.get(), sinks.empty() ? nullptr : sinks.data(),
+                                                     query_scales.empty() ? nullptr : query_scales.data(),
+                                                     reinterpret_cast<Scalar*>(out.data)});
 }
 
-// x itself, or a converted copy that `kept` holds.
-const Tensor& in_arithmetic(const Tensor& x, Tensor& kept) {
-  const Dtype arithmetic = arithmetic_of(x.dtype);
-  if (x.dtype == arithmetic) return x;
-  kept = converted(x, arithmetic);
-  return kept;
-}
+// Vectors as attention computes with them: the caller's, or others in memory of its own.
+struct Operand {
+  Operand(const Tensor& x, Dtype arithmetic) : vectors(vectors_of(x)) {
+    if (x.dtype == arithmetic) return;
+    const Heads wide = own(arithmetic);
+    convert(vectors, wide);
+    vectors = read_only(wide);
+  }
+
+  // Where they go when they change.
+  Heads own(Dtype dtype) {
+    const Heads extents = vectors_like<std::byte>(vectors, dtype, nullptr);
+    if (memory.data() == nullptr) memory = Unfilled<std::byte>(static_cast<std::int64_t>(size_of(extents)));
+    return vectors_like(vectors, dtype, memory.data());
+  }
+
+  ConstHeads vectors;
+  Unfilled<std::byte> memory;
+};
 
 }  // namespace
 
@@ -316,30 +248,34 @@ DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexc
 Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   const StandardArithmetic arithmetic;
   check_inputs(encoding_, inputs);
-  Tensor kept[3];
-  const Tensor* q = &in_arithmetic(inputs.q, kept[0]);
-  const Tensor* k = &in_arithmetic(inputs.k, kept[1]);
-  const Tensor& v = in_arithmetic(inputs.v, kept[2]);
-  const CallShape shape = shape_of(inputs);
-  if (turning_ && shape.kind == CallShape::Kind::whole) {
-    turn(*turning_, *q, inputs.positions, Role::query, kept[0]);
-    turn(*turning_, *k, inputs.positions, Role::key, kept[1]);
-  } else if (turning_) {
-    const std::vector<std::int64_t> last = last_positions(inputs, shape.batch);
-    kept[0] = turned_in_step(*turning_, *q, inputs.query_positions, last, Role::query);
-    Tensor keys = turned_in_step(*turning_, *k, inputs.positions, last, Role::key);
-    if (encoding_.cached_keys == CachedKeys::rotated) {
-      for (std::int64_t row = 0; row < shape.batch; ++row) copy_tokens(*k, keys, row, 0, shape.token(row, 0));
-    }
-    kept[1] = std::move(keys);
-  }
+  const Dtype arithmetic_dtype = arithmetic_of(inputs.q.dtype);
+  Operand q(inputs.q, arithmetic_dtype);
+  Operand k(inputs.k, arithmetic_dtype);
+  const Operand v(inputs.v, arithmetic_dtype);
+  Tensor out = Tensor::zeros(inputs.q.dtype, inputs.q.shape);
+  // A block of queries is read before it is written: they may lie where the results go.
+  const Heads results = out.dtype == arithmetic_dtype ? vectors_of(out) : q.own(arithmetic_dtype);
   if (turning_) {
-    q = &kept[0];
-    k = &kept[1];
+    const Heads keys = k.own(arithmetic_dtype);
+    const CallShape shape = shape_of(inputs);
+    if (shape.kind == CallShape::Kind::whole) {
+      turning_->turn(q.vectors, inputs.positions, Role::query, results);
+      turning_->turn(k.vectors, inputs.positions, Role::key, keys);
+    } else {
+      const std::vector<std::int64_t> last = last_positions(inputs, shape.batch);
+      std::vector<std::int64_t> first_of_step;
+      for (std::int64_t row = 0; encoding_.cached_keys == CachedKeys::rotated && row < shape.batch; ++row)
+        first_of_step.push_back(shape.token(row, 0));
+      turn_in_step(*turning_, q.vectors, inputs.query_positions, last, {}, Role::query, results);
+      turn_in_step(*turning_, k.vectors, inputs.positions, last, first_of_step, Role::key, keys);
+    }
+    q.vectors = read_only(results);
+    k.vectors = read_only(keys);
   }
-  Tensor out = q->dtype == Dtype::float64 ? attend_as<double>(encoding_, inputs, *q, *k, v)
-                                          : attend_as<float>(encoding_, inputs, *q, *k, v);
-  return out.dtype == inputs.q.dtype ? out : converted(out, inputs.q.dtype);
+  arithmetic_dtype == Dtype::float64 ? attend_as<double>(encoding_, inputs, q.vectors, k.vectors, v.vectors, results)
+                                     : attend_as<float>(encoding_, inputs, q.vectors, k.vectors, v.vectors, results);
+  if (out.dtype != arithmetic_dtype) convert(read_only(results), vectors_of(out));
+  return out;
 }
 
 AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, const Tensor& grad) const {
@@ -357,8 +293,8 @@ AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, 
   const Tensor v = converted(inputs.v, Dtype::float64);
   const Tensor by_out = converted(grad, Dtype::float64);
   if (turning_) {
-    turn(*turning_, q, inputs.positions, Role::query, q);
-    turn(*turning_, k, inputs.positions, Role::key, k);
+    turn(*turning_, q, inputs.positions, Role::query);
+    turn(*turning_, k, inputs.positions, Role::key);
   }
   const std::int64_t n = q.shape[2];
   const auto bias = score_bias<double>(encoding_, sequences_of(inputs), inputs.weight);

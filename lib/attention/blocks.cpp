@@ -20,12 +20,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "lib/attention/products.hpp"
 #include "lib/attention/softmax_rows.hpp"
+#include "lib/attention/unfilled.hpp"
 #include "lib/kernels/parallel.hpp"
 
 // A block of queries of one head, for each block of keys that one of them sees:
@@ -84,7 +84,7 @@ class KeysAcross {
     const CallShape& shape = arrays.shape;
     const std::int64_t width = encoding.head_dim;
     const std::int64_t heads = shape.batch * encoding.num_kv_heads;
-    across_ = std::make_unique_for_overwrite<Scalar[]>(static_cast<std::size_t>(heads * blocks_ * size_));
+    across_ = Unfilled<Scalar>(heads * blocks_ * size_);
     std::vector<KeyRange> seen;  // of each batch row
     for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
       std::vector<KeyRange> of_row;
@@ -98,19 +98,19 @@ class KeysAcross {
       const std::int64_t keys = std::min(keys_per_block, shape.keys - start);
       if (part_of(seen[static_cast<std::size_t>(head / encoding.num_kv_heads)], start, keys).count() == 0) return;
       transpose<Scalar>(keys, width, {arrays.k + (head * shape.keys + start) * width, width},
-                        {across_.get() + task * size_, keys_per_block});
+                        {across_.data() + task * size_, keys_per_block});
     });
   }
 
   // Where the first channel of a key is, from which the next keys of its block go on, keys_per_block to a channel.
   const Scalar* from(std::int64_t head, std::int64_t key) const {
-    return across_.get() + (head * blocks_ + key / keys_per_block) * size_ + key % keys_per_block;
+    return across_.data() + (head * blocks_ + key / keys_per_block) * size_ + key % keys_per_block;
   }
 
  private:
   std::int64_t blocks_;
   std::int64_t size_;
-  std::unique_ptr<Scalar[]> across_;
+  Unfilled<Scalar> across_;
 };
 
 template <class Scalar>
@@ -131,7 +131,8 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
     for (std::int64_t row = 0; row < block.count; ++row) queries.row(row) *= of_block[row];
   }
   Matrix<Scalar> weighted = Matrix<Scalar>::Zero(block.count, width);
-  Matrix<Scalar> scores(block.count, keys_per_block);
+  const Unfilled<Scalar> room_of_scores(block.count * keys_per_block);
+  Scalar* const scores = room_of_scores.data();
   std::vector<Scalar> room_of_bias(arrays.bias == nullptr ? 0 : keys_per_block);
   // A sink is a key whose value is zero.
   const SoftmaxState<Scalar> before = arrays.sinks == nullptr
@@ -146,12 +147,12 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   for (std::int64_t start = by_any.first, keys = 0; start < by_any.end; start += keys) {
     keys = std::min(keys_per_block - start % keys_per_block, by_any.end - start);
     set_product<Scalar>({block.count, width, keys}, {queries.data(), width},
-                        {across.from(kv_head_of_all, start), keys_per_block}, {scores.data(), keys_per_block});
+                        {across.from(kv_head_of_all, start), keys_per_block}, {scores, keys_per_block});
     bool hides_some = false;
     for (std::int64_t row = 0; row < block.count; ++row) {
       const KeyRange of_row = part_of(seen[static_cast<std::size_t>(row)], start, keys);
       hides_some = hides_some || of_row.count() < keys;
-      Scalar* first_score = scores.data() + row * keys_per_block;
+      Scalar* first_score = scores + row * keys_per_block;
       std::fill(first_score, first_score + of_row.first, Scalar(0));
       std::fill(first_score + of_row.end, first_score + keys, Scalar(0));
       if (of_row.count() == 0) continue;
@@ -170,11 +171,11 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
       // A hidden key's weight is 0, and 0 times NaN or infinity is NaN: it must not be multiplied at all.
       for (std::int64_t row = 0; row < block.count; ++row) {
         const KeyRange of_row = part_of(seen[static_cast<std::size_t>(row)], start, keys);
-        add_product<Scalar>({1, of_row.count(), width}, {scores.data() + row * keys_per_block + of_row.first, 0},
+        add_product<Scalar>({1, of_row.count(), width}, {scores + row * keys_per_block + of_row.first, 0},
                             {values + of_row.first * width, width}, {weighted.data() + row * width, width});
       }
     } else {
-      add_product<Scalar>({block.count, keys, width}, {scores.data(), keys_per_block}, {values, width},
+      add_product<Scalar>({block.count, keys, width}, {scores, keys_per_block}, {values, width},
                           {weighted.data(), width});
     }
   }
