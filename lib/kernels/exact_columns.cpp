@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/kernels/exact_columns.cpp"
@@ -52,29 +53,97 @@ HWY_INLINE ColumnVector ValuesOf(Type type, const typename Type::Element* elemen
   }
 }
 
-// x joins high, what that rounds away joins low (both Knuth's exact sum of two), and what that rounds away is lost: it
-// and NaN, which infinities leave there, stay.
-HWY_INLINE void AddVector(ColumnVector x, double* high, double* low, double* lost) {
-  const Columns d;
-  const DoubleDouble<ColumnVector> first = TwoSum(hn::LoadU(d, high), x);
-  const DoubleDouble<ColumnVector> second = TwoSum(hn::LoadU(d, low), first.low);
-  hn::StoreU(first.high, d, high);
-  hn::StoreU(second.high, d, low);
-  hn::StoreU(hn::Add(hn::LoadU(d, lost), hn::Abs(second.low)), d, lost);
+// Of so many columns: vectors of them in registers, while the rows go by.
+inline constexpr std::size_t vectors_at_once = 4;
+
+// Elements of a row from i on; where they do not fill the vector, zeros behind the last, which change nothing.
+enum class Vectors { whole, cut };
+template <Vectors kind, class Type>
+HWY_INLINE ColumnVector ElementsFrom(Type type, const std::byte* row, std::size_t i, std::size_t count) {
+  using Element = typename Type::Element;
+  const auto* elements = reinterpret_cast<const Element*>(row) + i;
+  if (kind == Vectors::whole || i + hn::Lanes(Columns()) <= count) return ValuesOf(type, elements);
+  Element rest[most_columns_at_once] = {};
+  std::memcpy(rest, elements, (count - i) * sizeof(Element));
+  return ValuesOf(type, rest);
 }
 
+// Adds to sums that are one double each. What Knuth's exact sum of two finds in its two last differences is zero where
+// a sum was not rounded, and else one of them is not (or NaN): whether that was always so. If not, nothing is changed.
+template <Vectors kind, std::size_t vectors, class Type>
+HWY_INLINE bool AddInOneDouble(Type type, std::span<const std::byte* const> rows, std::size_t i, std::size_t count,
+                               double* high) {
+  const Columns d;
+  const hn::RebindToUnsigned<Columns> du;
+  const std::size_t lanes = hn::Lanes(d);
+  ColumnVector sums[vectors];
+  auto lost = hn::Zero(du);
+  for (std::size_t v = 0; v < vectors; ++v) sums[v] = hn::LoadU(d, high + i + v * lanes);
+  for (const std::byte* const row : rows) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const ColumnVector x = ElementsFrom<kind>(type, row, i + v * lanes, count);
+      const ColumnVector sum = hn::Add(sums[v], x);
+      const ColumnVector of_x = hn::Sub(sum, sums[v]);
+      lost = hn::Or3(lost, hn::BitCast(du, hn::Sub(x, of_x)), hn::BitCast(du, hn::Sub(sums[v], hn::Sub(sum, of_x))));
+      sums[v] = sum;
+    }
+  }
+  if (!hn::AllTrue(du, hn::Eq(hn::Add(lost, lost), hn::Zero(du)))) return false;  // -0 is zero
+  for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(sums[v], d, high + i + v * lanes);
+  return true;
+}
+
+// x joins high, what that rounds away joins low (both Knuth's exact sum of two), and what that rounds away is lost: it
+// and NaN, which infinities leave there, stay.
+template <Vectors kind, std::size_t vectors, class Type>
+HWY_INLINE void AddInTwo(Type type, std::span<const std::byte* const> rows, std::size_t i, std::size_t count,
+                         double* high, double* low, double* lost) {
+  const Columns d;
+  const std::size_t lanes = hn::Lanes(d);
+  ColumnVector highs[vectors];
+  ColumnVector lows[vectors];
+  ColumnVector losses[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    highs[v] = hn::LoadU(d, high + i + v * lanes);
+    lows[v] = hn::LoadU(d, low + i + v * lanes);
+    losses[v] = hn::LoadU(d, lost + i + v * lanes);
+  }
+  for (const std::byte* const row : rows) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const DoubleDouble<ColumnVector> first = TwoSum(highs[v], ElementsFrom<kind>(type, row, i + v * lanes, count));
+      const DoubleDouble<ColumnVector> second = TwoSum(lows[v], first.low);
+      highs[v] = first.high;
+      lows[v] = second.high;
+      losses[v] = hn::Add(losses[v], hn::Abs(second.low));
+    }
+  }
+  for (std::size_t v = 0; v < vectors; ++v) {
+    hn::StoreU(highs[v], d, high + i + v * lanes);
+    hn::StoreU(lows[v], d, low + i + v * lanes);
+    hn::StoreU(losses[v], d, lost + i + v * lanes);
+  }
+}
+
+// How many elements from the first on were added: in two doubles, where there is a low, all; else until one double is
+// not enough.
 template <class Type>
-void AddElements(Type type, const std::byte* bytes, std::size_t count, double* high, double* low, double* lost) {
-  using Element = typename Type::Element;
+std::size_t AddElements(Type type, std::span<const std::byte* const> rows, std::size_t count, double* high, double* low,
+                        double* lost) {
   const std::size_t lanes = hn::Lanes(Columns());
-  const auto* elements = reinterpret_cast<const Element*>(bytes);
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) AddVector(ValuesOf(type, elements + i), high + i, low + i, lost + i);
-  if (i == count) return;
-  // Zeros for the columns behind: they change nothing.
-  Element rest[most_columns_at_once] = {};
-  std::memcpy(rest, elements + i, (count - i) * sizeof(Element));
-  AddVector(ValuesOf(type, rest), high + i, low + i, lost + i);
+  const auto add = [&](auto kind, auto vectors) HWY_ATTR {
+    if (low == nullptr) return AddInOneDouble<kind(), vectors()>(type, rows, i, count, high);
+    AddInTwo<kind(), vectors()>(type, rows, i, count, high, low, lost);
+    return true;
+  };
+  constexpr std::integral_constant<Vectors, Vectors::whole> whole;
+  constexpr std::integral_constant<Vectors, Vectors::cut> cut;
+  constexpr std::integral_constant<std::size_t, 1> one;
+  for (; i + vectors_at_once * lanes <= count; i += vectors_at_once * lanes)
+    if (!add(whole, std::integral_constant<std::size_t, vectors_at_once>())) return i;
+  for (; i < count; i += lanes)
+    if (!(i + lanes <= count ? add(whole, one) : add(cut, one))) return i;
+  return count;
 }
 
 // To odd (Boldo and Melquiond 2008): where the sum lies between two doubles, the one of them whose last bit is 1, so
@@ -99,8 +168,11 @@ void RoundColumns(Type type, std::size_t count, const double* high, const double
   const std::size_t lanes = hn::Lanes(d);
   auto* elements = reinterpret_cast<Element*>(bytes);
   for (std::size_t i = 0; i < count; i += lanes) {
-    const DoubleDouble<ColumnVector> sum = TwoSum(hn::LoadU(d, high + i), hn::LoadU(d, low + i));
-    const ColumnVector value = Type::dtype == Dtype::float64 ? sum.high : OddSum(sum.high, sum.low);
+    ColumnVector value = hn::LoadU(d, high + i);  // never -0, since it began with +0
+    if (low != nullptr) {
+      const DoubleDouble<ColumnVector> sum = TwoSum(value, hn::LoadU(d, low + i));
+      value = Type::dtype == Dtype::float64 ? sum.high : OddSum(sum.high, sum.low);
+    }
     if (i + lanes <= count) {
       StoreElements(type, d, Type::Round(d, value), elements + i);
       continue;
@@ -111,14 +183,16 @@ void RoundColumns(Type type, std::size_t count, const double* high, const double
   }
 }
 
-void AddRow(Dtype dtype, const std::byte* elements, std::size_t count, double* high, double* low, double* lost) {
+std::size_t AddRows(Dtype dtype, std::span<const std::byte* const> rows, std::size_t count, double* high, double* low,
+                    double* lost) {
   switch (dtype) {
-    case Dtype::float64: return AddElements(Float64(), elements, count, high, low, lost);
-    case Dtype::float32: return AddElements(Float32(), elements, count, high, low, lost);
-    case Dtype::float16: return AddElements(Float16(), elements, count, high, low, lost);
-    case Dtype::bfloat16: return AddElements(BFloat16(), elements, count, high, low, lost);
-    case Dtype::int64: return;  // refused before
+    case Dtype::float64: return AddElements(Float64(), rows, count, high, low, lost);
+    case Dtype::float32: return AddElements(Float32(), rows, count, high, low, lost);
+    case Dtype::float16: return AddElements(Float16(), rows, count, high, low, lost);
+    case Dtype::bfloat16: return AddElements(BFloat16(), rows, count, high, low, lost);
+    case Dtype::int64: break;  // refused before
   }
+  return count;
 }
 
 void RoundRow(Dtype dtype, std::size_t count, const double* high, const double* low, std::byte* elements) {
@@ -138,24 +212,38 @@ HWY_AFTER_NAMESPACE();
 namespace sextant {
 namespace {
 
-HWY_EXPORT(AddRow);
+HWY_EXPORT(AddRows);
 HWY_EXPORT(RoundRow);
 
 }  // namespace
 
 ExactColumns::ExactColumns(std::int64_t columns)
-    : columns_(columns),
-      high_(static_cast<std::size_t>(columns) + most_columns_at_once),
-      low_(high_.size()),
-      lost_(high_.size()) {}
+    : columns_(columns), high_(static_cast<std::size_t>(columns) + most_columns_at_once) {}
 
-void ExactColumns::add(Dtype dtype, const std::byte* elements, std::int64_t first, std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(AddRow)
-  (dtype, elements, static_cast<std::size_t>(count), high_.data() + first, low_.data() + first, lost_.data() + first);
+void ExactColumns::add(Dtype dtype, std::span<const std::byte* const> rows, std::int64_t first, std::int64_t count) {
+  const auto all = static_cast<std::size_t>(count);
+  double* const high = high_.data() + first;
+  std::size_t added = 0;
+  if (low_.empty()) {
+    added = HWY_DYNAMIC_DISPATCH(AddRows)(dtype, rows, all, high, nullptr, nullptr);
+    if (added == all) return;
+    low_.resize(high_.size());
+    lost_.resize(high_.size());
+  }
+  std::vector<const std::byte*> rest(rows.begin(), rows.end());
+  for (const std::byte*& row : rest) row += added * size_of(dtype);
+  const auto from = static_cast<std::ptrdiff_t>(added) + first;
+  HWY_DYNAMIC_DISPATCH(AddRows)
+  (dtype, rest, all - added, high_.data() + from, low_.data() + from, lost_.data() + from);
+}
+
+bool ExactColumns::are_exact() const {
+  return std::ranges::all_of(lost_, [](double lost) { return lost == 0; });
 }
 
 void ExactColumns::round(Dtype dtype, std::byte* elements) const {
-  HWY_DYNAMIC_DISPATCH(RoundRow)(dtype, static_cast<std::size_t>(columns_), high_.data(), low_.data(), elements);
+  HWY_DYNAMIC_DISPATCH(RoundRow)
+  (dtype, static_cast<std::size_t>(columns_), high_.data(), low_.empty() ? nullptr : low_.data(), elements);
 }
 
 }  // namespace sextant

@@ -63,7 +63,8 @@ TEST_P(ExactColumnsOn, EqualsTheExactSumOfEachColumn) {
             elements.set(i, drawn(kind, dtype, random));
             truth[static_cast<std::size_t>(first + i)].add(elements.at(i));
           }
-          sums.add(dtype, elements.data.data(), first, elements.elements());
+          const std::byte* const only = elements.data.data();
+          sums.add(dtype, {&only, 1}, first, elements.elements());
         }
         Tensor rounded = Tensor::zeros(dtype, {columns});
         sums.round(dtype, rounded.data.data());
@@ -110,13 +111,45 @@ TEST_P(ExactColumnsOn, SaysWhatItLost) {
   ExactColumns sums(2);
   for (const double term : {0x1p120, 1.0, 0x1p-60}) {
     const double both[] = {term, 0x1p-60};
-    sums.add(Dtype::float64, reinterpret_cast<const std::byte*>(both), 0, 2);
+    const auto* const row = reinterpret_cast<const std::byte*>(both);
+    sums.add(Dtype::float64, {&row, 1}, 0, 2);
   }
   EXPECT_FALSE(sums.is_exact(0));
   EXPECT_TRUE(sums.is_exact(1));
   const double infinity = std::numeric_limits<double>::infinity();
-  sums.add(Dtype::float64, reinterpret_cast<const std::byte*>(&infinity), 1, 1);
+  const auto* const row = reinterpret_cast<const std::byte*>(&infinity);
+  sums.add(Dtype::float64, {&row, 1}, 1, 1);
   EXPECT_FALSE(sums.is_exact(1));
+  EXPECT_FALSE(sums.are_exact());
+}
+
+// In one double up to the column of `outlier`, which needs two, and in two from there on.
+TEST_P(ExactColumnsOn, AddsRowsTogether) {
+  constexpr std::int64_t columns = 75;
+  constexpr std::int64_t count = 9;
+  std::mt19937_64 random(4);
+  for (const std::int64_t outlier : {std::int64_t{0}, std::int64_t{31}, std::int64_t{70}, columns}) {
+    Tensor elements = Tensor::zeros(Dtype::float32, {count, columns});
+    std::vector<ExactSum> truth(columns);
+    std::vector<const std::byte*> rows;
+    for (std::int64_t row = 0; row < count; ++row) {
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const double value = drawn(Kind::common, Dtype::float32, random);
+        elements.set(row * columns + i, i == outlier && row == 4 ? 0x1.000002p-50 : value);
+        truth[static_cast<std::size_t>(i)].add(elements.at(row * columns + i));
+      }
+      rows.push_back(elements.data.data() + static_cast<std::size_t>(row * columns) * sizeof(float));
+    }
+    ExactColumns sums(columns);
+    sums.add(Dtype::float32, rows, 0, columns);
+    ASSERT_TRUE(sums.are_exact());
+    Tensor rounded = Tensor::zeros(Dtype::float32, {columns});
+    sums.round(Dtype::float32, rounded.data.data());
+    for (std::int64_t i = 0; i < columns; ++i) {
+      ASSERT_EQ(rounded.at(i), truth[static_cast<std::size_t>(i)].rounded(Dtype::float32)) << outlier << " " << i;
+      ASSERT_EQ(sums.low(i) != 0, i == outlier) << outlier << " " << i;
+    }
+  }
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ StepRotations::StepRotations(const FrequencyPieces& frequencies)
   target_in_use();  // before the first dispatch
   const StandardArithmetic arithmetic;
   HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, nullptr, groups_);
+  fill_in_float();
 }
 
 StepRotations::StepRotations(const FrequencyPieces& frequencies, const PowerRates& rates)
@@ -54,6 +55,22 @@ StepRotations::StepRotations(const FrequencyPieces& frequencies, const PowerRate
   target_in_use();
   const StandardArithmetic arithmetic;
   HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, &rates, groups_);
+  fill_in_float();
+}
+
+void StepRotations::fill_in_float() {
+  const std::size_t row = groups_.size() / count;
+  const std::size_t row_in_float = (row + 1) / 2;
+  in_float_.assign(row_in_float * count, StepGroupInFloat{});
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const std::size_t group = i % row;
+    StepGroupInFloat& to = in_float_[i / row * row_in_float + group / 2];
+    for (std::size_t k = 0; k < FrequencyPieces::lanes; ++k) {
+      const std::size_t at = group % 2 * FrequencyPieces::lanes + k;
+      to.sin[at] = static_cast<float>(groups_[i].sin[k]);
+      to.cos[at] = static_cast<float>(groups_[i].cos[k]);
+    }
+  }
 }
 
 }  // namespace sextant

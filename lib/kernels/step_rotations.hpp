@@ -16,6 +16,12 @@ struct alignas(64) StepGroup {
   std::array<double, FrequencyPieces::lanes> cos;
 };
 
+/// The floats nearest to those of two groups.
+struct alignas(64) StepGroupInFloat {
+  std::array<float, 2 * FrequencyPieces::lanes> sin;
+  std::array<float, 2 * FrequencyPieces::lanes> cos;
+};
+
 /// e^{2 pi i f j} of each frequency f, in turns, for the steps j = 0 .. count - 1, each component within rotation_error
 /// of the real number. A rotation at any position is then one product of that at the multiple of `count` below it,
 /// which neighbouring positions share.
@@ -35,8 +41,16 @@ class StepRotations {
     return groups_.data() + static_cast<std::size_t>(j) * (groups_.size() / count);
   }
 
+  /// The same in float; what fills up the last group is 0.
+  const StepGroupInFloat* at_in_float(std::int64_t j) const {
+    return in_float_.data() + static_cast<std::size_t>(j) * (in_float_.size() / count);
+  }
+
  private:
+  void fill_in_float();
+
   std::vector<StepGroup> groups_;
+  std::vector<StepGroupInFloat> in_float_;
 };
 
 }  // namespace sextant

@@ -96,14 +96,14 @@ Tensor LearnedEncoder::grad_weight(std::span<const std::int64_t> positions, cons
     const std::int64_t begin = unit % tiles * tile;
     const std::int64_t columns = std::min(encoding_.dim - begin, tile);
     const std::span<const std::int64_t> members(tokens.data() + starts[group], tokens.data() + starts[group + 1]);
+    std::vector<const std::byte*> rows;
+    for (const std::int64_t token : members)
+      rows.push_back(grad.data.data() + static_cast<std::size_t>(token * encoding_.dim + begin) * size_of(grad.dtype));
     ExactColumns sums(columns);
-    for (const std::int64_t token : members) {
-      sums.add(grad.dtype,
-               grad.data.data() + static_cast<std::size_t>(token * encoding_.dim + begin) * size_of(grad.dtype), 0,
-               columns);
-    }
+    sums.add(grad.dtype, rows, 0, columns);
     const std::int64_t target = position_of(members.front()) * encoding_.dim + begin;
     sums.round(grad.dtype, gradient.data.data() + static_cast<std::size_t>(target) * size_of(grad.dtype));
+    if (sums.are_exact()) return;
     for (std::int64_t column = 0; column < columns; ++column) {
       if (sums.is_exact(column)) continue;
       ExactSum sum;

@@ -111,9 +111,35 @@ void add_by_distance(const RelativeRange& range, std::span<const std::int64_t> q
     return first_key - query_positions[static_cast<std::size_t>(query)] - range.first;
   };
   ExactColumns columns(range.count());
-  for (std::int64_t query = 0; query < gradient.queries; ++query) {
-    const std::byte* row = grad.data.data() + static_cast<std::size_t>(gradient.index(query, 0)) * size_of(grad.dtype);
-    columns.add(grad.dtype, row, column_of(query), gradient.keys);
+  const auto element = [&](std::int64_t query, std::int64_t column) {
+    const std::int64_t index = gradient.index(query, column - column_of(query));
+    return grad.data.data() + static_cast<std::size_t>(index) * size_of(grad.dtype);
+  };
+  const auto add_one = [&](std::int64_t query, std::int64_t first, std::int64_t last) {
+    const std::byte* const row = element(query, first);
+    columns.add(grad.dtype, {&row, 1}, first, last - first);
+  };
+  // Several rows at once where they have columns in common, and then what is at either end of each.
+  constexpr std::int64_t together = 16;
+  for (std::int64_t begin = 0; begin < gradient.queries; begin += together) {
+    const std::int64_t end = std::min(begin + together, gradient.queries);
+    std::int64_t first = 0;
+    std::int64_t last = range.count();
+    for (std::int64_t query = begin; query < end; ++query) {
+      first = std::max(first, column_of(query));
+      last = std::min(last, column_of(query) + gradient.keys);
+    }
+    std::vector<const std::byte*> rows;
+    for (std::int64_t query = begin; query < end; ++query) {
+      if (first >= last) {
+        add_one(query, column_of(query), column_of(query) + gradient.keys);
+        continue;
+      }
+      rows.push_back(element(query, first));
+      if (column_of(query) < first) add_one(query, column_of(query), first);
+      if (last < column_of(query) + gradient.keys) add_one(query, last, column_of(query) + gradient.keys);
+    }
+    if (!rows.empty()) columns.add(grad.dtype, rows, first, last - first);
   }
   for (std::int64_t distance = range.first; distance <= range.last; ++distance) {
     const std::int64_t column = distance - range.first;

@@ -33,26 +33,38 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
+/// How far the row's position is from its anchor's.
+template <class Row>
+HWY_INLINE std::int64_t StepOf(const Row& row) {
+  return row.position & (StepRotations::count - 1);
+}
+
+/// Makes the anchor that of row.position; false where it was already.
+template <class Row>
+bool FillAnchor(const RowSource& source, std::size_t first_pair, std::size_t count, Row& row) {
+  const Doubles d;
+  const PairTurns& turns = source.turns;
+  const std::int64_t position = row.position - StepOf(row);
+  if (position == row.anchor_position) return false;
+  DoubleVector scale = hn::Set(d, turns.factor.high);
+  const SplitPosition anchor = split_position(position);
+  DoubleVector counted = hn::Set(d, anchor.nearest);
+  if constexpr (Row::Bounds::of_pairs) counted = hn::Set(d, static_cast<double>(position - turns.powers->origin));
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const Rotation z = RotationAt(*turns.frequencies, first_pair + i, anchor, unit_circle());
+    if constexpr (Row::Bounds::of_pairs)
+      scale = PowerInDoubleAt(*turns.powers->rates, first_pair + i, counted, binary_powers());
+    StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
+  }
+  row.anchor_position = turns.frequencies->pairs() > rope_tile_pairs ? Row::none : position;
+  return true;
+}
+
 template <class Row>
 void FillFromAnchor(const RowSource& source, std::size_t first_pair, std::size_t count, Row& row) {
   const Doubles d;
-  const PairTurns& turns = source.turns;
-  const std::int64_t step = row.position & (StepRotations::count - 1);
-  if (row.position - step != row.anchor_position) {
-    DoubleVector scale = hn::Set(d, turns.factor.high);
-    const SplitPosition anchor = split_position(row.position - step);
-    DoubleVector counted = hn::Set(d, anchor.nearest);
-    if constexpr (Row::Bounds::of_pairs)
-      counted = hn::Set(d, static_cast<double>(row.position - step - turns.powers->origin));
-    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const Rotation z = RotationAt(*turns.frequencies, first_pair + i, anchor, unit_circle());
-      if constexpr (Row::Bounds::of_pairs)
-        scale = PowerInDoubleAt(*turns.powers->rates, first_pair + i, counted, binary_powers());
-      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
-    }
-    row.anchor_position = turns.frequencies->pairs() > rope_tile_pairs ? Row::none : row.position - step;
-  }
-  const StepGroup* const groups = turns.steps->at(step) + first_pair / FrequencyPieces::lanes;
+  FillAnchor(source, first_pair, count, row);
+  const StepGroup* const groups = source.turns.steps->at(StepOf(row)) + first_pair / FrequencyPieces::lanes;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
     const StepGroup& group = groups[i / FrequencyPieces::lanes];
     const Rotation turn = LoadRotation(i % FrequencyPieces::lanes, group.cos.data(), group.sin.data());

@@ -43,6 +43,11 @@ struct TurnNarrow {
 
   template <Pairing in, Pairing out>
   static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
+    constexpr bool together = in == Pairing::interleaved && out == Pairing::interleaved;
+    constexpr PairOrder order = is_float16 || together ? PairOrder::natural : PairOrder::even_then_odd;
+    if constexpr (!Bounds::of_pairs) {
+      if (FillInFloat(source, token, order, row)) return;
+    }
     FillAnchoredRow<dtype>(source, token, first_pair, count, row);
     // A vector of 16-bit elements may read more of a row than vectors of doubles have written: more copies of the last
     // entry.
@@ -54,8 +59,7 @@ struct TurnNarrow {
       fill(row.bounds.bounds);
       fill(row.bounds.largests);
     }
-    constexpr bool together = in == Pairing::interleaved && out == Pairing::interleaved;
-    FillFloats<dtype>(source, count, is_float16 || together ? PairOrder::natural : PairOrder::even_then_odd, row);
+    FillFloats<dtype>(source, count, order, row);
   }
 
   static HWY_INLINE hn::Vec<DF> Widened(hn::Vec<DE> x) { return WidenedToFloat(Type(), DF(), x); }

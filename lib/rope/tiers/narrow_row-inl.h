@@ -2,7 +2,8 @@
 // compiled once per target.
 //
 //   1. A row in double (anchored_row-inl.h) is what careful turns read.
-//   2. The quick tier reads it in float: under Rounding::fast the nearest floats; certified, entries in two parts, the
+//   2. The quick tier reads it in float: under Rounding::fast floats near to it, or, where nothing else is read, an
+//      anchor in float times a step in float; certified, entries in two parts, the
 //      first so short that its product with an element is exact.
 //   3. Where operations are fused both entries of a pair are multiplied by the k near 1 that makes the cosine a float,
 //      which then needs no second part.
@@ -33,6 +34,8 @@ struct NarrowRow : AnchoredRow<Bounds> {
   static constexpr int most_turns = 16;
   static constexpr double bound_of_turned = 70;  // at least t + 3.25 (docs/proofs/rope.md, step 4)
 
+  alignas(64) float anchor_cos_in_float[rope_tile_pairs];  // FillInFloat
+  alignas(64) float anchor_sin_in_float[rope_tile_pairs];
   alignas(64) float cos_head[row_entries];  // FillFloats
   alignas(64) float sin_head[row_entries];
   alignas(64) float cos_tail[row_entries];
@@ -42,6 +45,16 @@ struct NarrowRow : AnchoredRow<Bounds> {
 /// How the entries lie that the quick tier reads. even_then_odd: for bfloat16 where memory does not hold whole pairs,
 /// those of the even and of the odd pairs in two vectors apart.
 enum class PairOrder { natural, even_then_odd };
+
+#if HWY_TARGET != HWY_SCALAR
+/// Entries of two vectors, in the order that the quick tier reads.
+template <class DF, class V>
+HWY_INLINE void StoreInOrder(DF df, PairOrder order, V earlier, V later, float* to) {
+  const bool natural = order == PairOrder::natural;
+  hn::Store(natural ? earlier : hn::ConcatEven(df, later, earlier), df, to);
+  hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + hn::Lanes(df));
+}
+#endif
 
 /// The first part of an entry that is split in two floats: the nearest float, or one of 13 bits for float16 and of 16
 /// for bfloat16, whose product with an element is exact.
@@ -64,11 +77,8 @@ void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::
   const std::uint32_t dropped = dtype == Dtype::float16 ? 11 : 8;
   const auto half_place = hn::Set(du, std::uint32_t{1} << (dropped - 1));
   const auto first_places = hn::Set(du, ~((std::uint32_t{1} << dropped) - 1));
-  const auto put = [&](Floats earlier, Floats later, float* to) HWY_ATTR {
-    const bool natural = order == PairOrder::natural;
-    hn::Store(natural ? earlier : hn::ConcatEven(df, later, earlier), df, to);
-    hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + lanes);
-  };
+  const auto put = [&](Floats earlier, Floats later, float* to)
+                       HWY_ATTR { StoreInOrder(df, order, earlier, later, to); };
   const auto tail_of = [&](DoubleVector later, DoubleVector earlier, Floats first) HWY_ATTR {
     return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))),
                   hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
@@ -114,6 +124,52 @@ void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::
   }
   split(row.cos, row.cos_head, nullptr, HeadLength::whole);
   split(sin, row.sin_head, row.sin_tail, HeadLength::exact_product);
+#endif
+}
+
+/// The row of a token in float alone, under Rounding::fast, where the quick tier turns every pair and no other row is
+/// read; false where there is more to be done. The attention factor is ordinary.
+template <class Bounds>
+bool FillInFloat([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::int64_t token,
+                 [[maybe_unused]] PairOrder order, [[maybe_unused]] NarrowRow<Bounds>& row) {
+#if HWY_TARGET != HWY_SCALAR
+  const Doubles d;
+  const hn::Repartition<float, Doubles> df;
+  const std::size_t lanes = hn::Lanes(df);
+  const PairTurns& turns = source.turns;
+  const std::size_t pairs = turns.frequencies->pairs();
+  if (source.rounding != Rounding::fast || pairs > rope_tile_pairs || pairs % (2 * lanes) != 0) return false;
+  BeginRow(source, token, 0, row);
+  row.quick = true;
+  if (FillAnchor(source, 0, pairs, row)) {
+    const auto round = [&](const double* from, float* to) HWY_ATTR {
+      for (std::size_t i = 0; i < pairs; i += lanes)
+        hn::Store(Joined(hn::Load(d, from + i + lanes / 2), hn::Load(d, from + i)), df, to + i);
+    };
+    round(row.anchor_cos, row.anchor_cos_in_float);
+    round(row.anchor_sin, row.anchor_sin_in_float);
+  }
+  const StepGroupInFloat* const groups = turns.steps->at_in_float(StepOf(row));
+  constexpr std::size_t group_pairs = 2 * FrequencyPieces::lanes;
+  for (std::size_t i = 0; i < pairs; i += 2 * lanes) {
+    const auto entry = [&](std::size_t at, auto& c, auto& s) HWY_ATTR {
+      const StepGroupInFloat& group = groups[at / group_pairs];
+      const auto step_c = hn::Load(df, group.cos.data() + at % group_pairs);
+      const auto step_s = hn::Load(df, group.sin.data() + at % group_pairs);
+      const auto anchor_c = hn::Load(df, row.anchor_cos_in_float + at);
+      const auto anchor_s = hn::Load(df, row.anchor_sin_in_float + at);
+      c = hn::NegMulAdd(anchor_s, step_s, hn::Mul(anchor_c, step_c));
+      s = hn::MulAdd(anchor_s, step_c, hn::Mul(anchor_c, step_s));
+    };
+    auto earlier_c = hn::Zero(df), earlier_s = hn::Zero(df), later_c = hn::Zero(df), later_s = hn::Zero(df);
+    entry(i, earlier_c, earlier_s);
+    entry(i + lanes, later_c, later_s);
+    StoreInOrder(df, order, earlier_c, later_c, row.cos_head + i);
+    StoreInOrder(df, order, earlier_s, later_s, row.sin_head + i);
+  }
+  return true;
+#else
+  return false;
 #endif
 }
 

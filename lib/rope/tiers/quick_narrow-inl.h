@@ -87,9 +87,7 @@ struct QuickNarrow {
 
   // The upper 16 bits of both, those of `even` in even elements.
   static HWY_INLINE Elements Uppers(Floats even, Floats odd) {
-    const DU du;
-    return hn::BitCast(DE(), hn::Or(hn::ShiftRight<16>(hn::BitCast(du, even)),
-                                    hn::And(hn::BitCast(du, odd), hn::Set(du, 0xFFFF0000U))));
+    return hn::OddEven(hn::BitCast(DE(), odd), hn::BitCast(DE(), hn::ShiftRight<16>(hn::BitCast(DU(), even))));
   }
 
   static HWY_INLINE hn::Vec<hn::Half<DE>> Demoted(Floats value) {
