@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/kernels/exact_columns.cpp"
@@ -27,6 +26,7 @@
 #define SEXTANT_LIB_EXACT_COLUMNS_LANES
 namespace sextant {
 inline constexpr std::size_t most_columns_at_once = 8;
+inline constexpr std::size_t columns_behind = 2 * most_columns_at_once;  // that vectors may read and write
 }  // namespace sextant
 #endif
 
@@ -53,75 +53,87 @@ HWY_INLINE ColumnVector ValuesOf(Type type, const typename Type::Element* elemen
   }
 }
 
-// Of so many columns: vectors of them in registers, while the rows go by.
-inline constexpr std::size_t vectors_at_once = 4;
-
 // Elements of a row from i on; where they do not fill the vector, zeros behind the last, which change nothing.
 enum class Vectors { whole, cut };
 template <Vectors kind, class Type>
 HWY_INLINE ColumnVector ElementsFrom(Type type, const std::byte* row, std::size_t i, std::size_t count) {
   using Element = typename Type::Element;
-  const auto* elements = reinterpret_cast<const Element*>(row) + i;
+  const auto* elements = reinterpret_cast<const Element*>(row) + std::min(i, count);
   if (kind == Vectors::whole || i + hn::Lanes(Columns()) <= count) return ValuesOf(type, elements);
   Element rest[most_columns_at_once] = {};
+  if (i >= count) return ValuesOf(type, rest);
   std::memcpy(rest, elements, (count - i) * sizeof(Element));
   return ValuesOf(type, rest);
 }
 
 // Adds to sums that are one double each. What Knuth's exact sum of two finds in its two last differences is zero where
 // a sum was not rounded, and else one of them is not (or NaN): whether that was always so. If not, nothing is changed.
+// Vectors have names, since GCC keeps arrays of them in memory, here and below.
 template <Vectors kind, std::size_t vectors, class Type>
 HWY_INLINE bool AddInOneDouble(Type type, std::span<const std::byte* const> rows, std::size_t i, std::size_t count,
                                double* high) {
+  static_assert(vectors == 1 || vectors == 4);
   const Columns d;
   const hn::RebindToUnsigned<Columns> du;
   const std::size_t lanes = hn::Lanes(d);
-  ColumnVector sums[vectors];
+  const auto load = [&](std::size_t v)
+                        HWY_ATTR { return v < vectors ? hn::LoadU(d, high + i + v * lanes) : hn::Zero(d); };
+  ColumnVector sum0 = load(0), sum1 = load(1), sum2 = load(2), sum3 = load(3);
   auto lost = hn::Zero(du);
-  for (std::size_t v = 0; v < vectors; ++v) sums[v] = hn::LoadU(d, high + i + v * lanes);
   for (const std::byte* const row : rows) {
-    for (std::size_t v = 0; v < vectors; ++v) {
+    const auto add = [&](ColumnVector& sum, std::size_t v) HWY_ATTR {
+      const ColumnVector before = sum;
       const ColumnVector x = ElementsFrom<kind>(type, row, i + v * lanes, count);
-      const ColumnVector sum = hn::Add(sums[v], x);
-      const ColumnVector of_x = hn::Sub(sum, sums[v]);
-      lost = hn::Or3(lost, hn::BitCast(du, hn::Sub(x, of_x)), hn::BitCast(du, hn::Sub(sums[v], hn::Sub(sum, of_x))));
-      sums[v] = sum;
+      sum = hn::Add(before, x);
+      const ColumnVector of_x = hn::Sub(sum, before);
+      lost = hn::Or3(lost, hn::BitCast(du, hn::Sub(x, of_x)), hn::BitCast(du, hn::Sub(before, hn::Sub(sum, of_x))));
+    };
+    add(sum0, 0);
+    if constexpr (vectors > 1) {
+      add(sum1, 1);
+      add(sum2, 2);
+      add(sum3, 3);
     }
   }
   if (!hn::AllTrue(du, hn::Eq(hn::Add(lost, lost), hn::Zero(du)))) return false;  // -0 is zero
-  for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(sums[v], d, high + i + v * lanes);
+  hn::StoreU(sum0, d, high + i);
+  if constexpr (vectors > 1) {
+    hn::StoreU(sum1, d, high + i + lanes);
+    hn::StoreU(sum2, d, high + i + 2 * lanes);
+    hn::StoreU(sum3, d, high + i + 3 * lanes);
+  }
   return true;
 }
 
 // x joins high, what that rounds away joins low (both Knuth's exact sum of two), and what that rounds away is lost: it
 // and NaN, which infinities leave there, stay.
-template <Vectors kind, std::size_t vectors, class Type>
+template <Vectors kind, class Type>
 HWY_INLINE void AddInTwo(Type type, std::span<const std::byte* const> rows, std::size_t i, std::size_t count,
                          double* high, double* low, double* lost) {
   const Columns d;
   const std::size_t lanes = hn::Lanes(d);
-  ColumnVector highs[vectors];
-  ColumnVector lows[vectors];
-  ColumnVector losses[vectors];
-  for (std::size_t v = 0; v < vectors; ++v) {
-    highs[v] = hn::LoadU(d, high + i + v * lanes);
-    lows[v] = hn::LoadU(d, low + i + v * lanes);
-    losses[v] = hn::LoadU(d, lost + i + v * lanes);
-  }
+  ColumnVector high0 = hn::LoadU(d, high + i), high1 = hn::LoadU(d, high + i + lanes);
+  ColumnVector low0 = hn::LoadU(d, low + i), low1 = hn::LoadU(d, low + i + lanes);
+  ColumnVector lost0 = hn::LoadU(d, lost + i), lost1 = hn::LoadU(d, lost + i + lanes);
   for (const std::byte* const row : rows) {
-    for (std::size_t v = 0; v < vectors; ++v) {
-      const DoubleDouble<ColumnVector> first = TwoSum(highs[v], ElementsFrom<kind>(type, row, i + v * lanes, count));
-      const DoubleDouble<ColumnVector> second = TwoSum(lows[v], first.low);
-      highs[v] = first.high;
-      lows[v] = second.high;
-      losses[v] = hn::Add(losses[v], hn::Abs(second.low));
-    }
+    const auto add = [&](ColumnVector& high_sum, ColumnVector& low_sum, ColumnVector& lost_sum,
+                         std::size_t at) HWY_ATTR {
+      const DoubleDouble<ColumnVector> first = TwoSum(high_sum, ElementsFrom<kind>(type, row, at, count));
+      const DoubleDouble<ColumnVector> second = TwoSum(low_sum, first.low);
+      high_sum = first.high;
+      low_sum = second.high;
+      lost_sum = hn::Add(lost_sum, hn::Abs(second.low));
+    };
+    add(high0, low0, lost0, i);
+    add(high1, low1, lost1, i + lanes);
   }
-  for (std::size_t v = 0; v < vectors; ++v) {
-    hn::StoreU(highs[v], d, high + i + v * lanes);
-    hn::StoreU(lows[v], d, low + i + v * lanes);
-    hn::StoreU(losses[v], d, lost + i + v * lanes);
-  }
+  const auto put = [&](ColumnVector high_sum, ColumnVector low_sum, ColumnVector lost_sum, std::size_t at) HWY_ATTR {
+    hn::StoreU(high_sum, d, high + at);
+    hn::StoreU(low_sum, d, low + at);
+    hn::StoreU(lost_sum, d, lost + at);
+  };
+  put(high0, low0, lost0, i);
+  put(high1, low1, lost1, i + lanes);
 }
 
 // How many elements from the first on were added: in two doubles, where there is a low, all; else until one double is
@@ -131,18 +143,16 @@ std::size_t AddElements(Type type, std::span<const std::byte* const> rows, std::
                         double* lost) {
   const std::size_t lanes = hn::Lanes(Columns());
   std::size_t i = 0;
-  const auto add = [&](auto kind, auto vectors) HWY_ATTR {
-    if (low == nullptr) return AddInOneDouble<kind(), vectors()>(type, rows, i, count, high);
-    AddInTwo<kind(), vectors()>(type, rows, i, count, high, low, lost);
-    return true;
-  };
-  constexpr std::integral_constant<Vectors, Vectors::whole> whole;
-  constexpr std::integral_constant<Vectors, Vectors::cut> cut;
-  constexpr std::integral_constant<std::size_t, 1> one;
-  for (; i + vectors_at_once * lanes <= count; i += vectors_at_once * lanes)
-    if (!add(whole, std::integral_constant<std::size_t, vectors_at_once>())) return i;
-  for (; i < count; i += lanes)
-    if (!(i + lanes <= count ? add(whole, one) : add(cut, one))) return i;
+  if (low != nullptr) {
+    for (; i + 2 * lanes <= count; i += 2 * lanes) AddInTwo<Vectors::whole>(type, rows, i, count, high, low, lost);
+    if (i < count) AddInTwo<Vectors::cut>(type, rows, i, count, high, low, lost);
+    return count;
+  }
+  for (; i + 4 * lanes <= count; i += 4 * lanes)
+    if (!AddInOneDouble<Vectors::whole, 4>(type, rows, i, count, high)) return i;
+  for (; i + lanes <= count; i += lanes)
+    if (!AddInOneDouble<Vectors::whole, 1>(type, rows, i, count, high)) return i;
+  if (i < count && !AddInOneDouble<Vectors::cut, 1>(type, rows, i, count, high)) return i;
   return count;
 }
 
@@ -218,7 +228,7 @@ HWY_EXPORT(RoundRow);
 }  // namespace
 
 ExactColumns::ExactColumns(std::int64_t columns)
-    : columns_(columns), high_(static_cast<std::size_t>(columns) + most_columns_at_once) {}
+    : columns_(columns), high_(static_cast<std::size_t>(columns) + columns_behind) {}
 
 void ExactColumns::add(Dtype dtype, std::span<const std::byte* const> rows, std::int64_t first, std::int64_t count) {
   const auto all = static_cast<std::size_t>(count);
