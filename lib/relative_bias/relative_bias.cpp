@@ -111,35 +111,53 @@ void add_by_distance(const RelativeRange& range, std::span<const std::int64_t> q
     return first_key - query_positions[static_cast<std::size_t>(query)] - range.first;
   };
   ExactColumns columns(range.count());
-  const auto element = [&](std::int64_t query, std::int64_t column) {
-    const std::int64_t index = gradient.index(query, column - column_of(query));
-    return grad.data.data() + static_cast<std::size_t>(index) * size_of(grad.dtype);
+  // Rows at once, few enough that a set of the first-level cache holds a line of each where they are 4 KiB apart.
+  constexpr std::int64_t together = 4;
+  const std::size_t width = size_of(grad.dtype);
+  std::vector<const std::byte*> rows;
+  // The elements of columns [first, last) of the rows of some queries, zeros where a row has none.
+  std::vector<std::byte> ends;
+  const auto add = [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
+    if (first >= last) return;
+    rows.clear();
+    const auto bytes = static_cast<std::size_t>(last - first) * width;
+    ends.assign(static_cast<std::size_t>(end - begin) * bytes, std::byte{0});
+    for (std::int64_t query = begin; query < end; ++query) {
+      std::byte* const to = ends.data() + static_cast<std::size_t>(query - begin) * bytes;
+      rows.push_back(to);
+      const std::int64_t own = std::max(first, column_of(query));
+      const std::int64_t own_last = std::min(last, column_of(query) + gradient.keys);
+      if (own >= own_last) continue;
+      const std::int64_t index = gradient.index(query, own - column_of(query));
+      std::memcpy(to + static_cast<std::size_t>(own - first) * width,
+                  grad.data.data() + static_cast<std::size_t>(index) * width,
+                  static_cast<std::size_t>(own_last - own) * width);
+    }
+    columns.add(grad.dtype, rows, first, last - first);
   };
-  const auto add_one = [&](std::int64_t query, std::int64_t first, std::int64_t last) {
-    const std::byte* const row = element(query, first);
-    columns.add(grad.dtype, {&row, 1}, first, last - first);
-  };
-  // Several rows at once where they have columns in common, and then what is at either end of each.
-  constexpr std::int64_t together = 16;
   for (std::int64_t begin = 0; begin < gradient.queries; begin += together) {
     const std::int64_t end = std::min(begin + together, gradient.queries);
-    std::int64_t first = 0;
-    std::int64_t last = range.count();
+    std::int64_t least = column_of(begin);
+    std::int64_t greatest = least;
     for (std::int64_t query = begin; query < end; ++query) {
-      first = std::max(first, column_of(query));
-      last = std::min(last, column_of(query) + gradient.keys);
+      least = std::min(least, column_of(query));
+      greatest = std::max(greatest, column_of(query));
     }
-    std::vector<const std::byte*> rows;
+    // What all rows have is added where it lies.
+    const std::int64_t last = least + gradient.keys;
+    if (greatest >= last) {
+      for (std::int64_t query = begin; query < end; ++query)
+        add(query, query + 1, column_of(query), column_of(query) + gradient.keys);
+      continue;
+    }
+    add(begin, end, least, greatest);
+    add(begin, end, last, greatest + gradient.keys);
+    rows.clear();
     for (std::int64_t query = begin; query < end; ++query) {
-      if (first >= last) {
-        add_one(query, column_of(query), column_of(query) + gradient.keys);
-        continue;
-      }
-      rows.push_back(element(query, first));
-      if (column_of(query) < first) add_one(query, column_of(query), first);
-      if (last < column_of(query) + gradient.keys) add_one(query, last, column_of(query) + gradient.keys);
+      const std::int64_t index = gradient.index(query, greatest - column_of(query));
+      rows.push_back(grad.data.data() + static_cast<std::size_t>(index) * width);
     }
-    if (!rows.empty()) columns.add(grad.dtype, rows, first, last - first);
+    columns.add(grad.dtype, rows, greatest, last - greatest);
   }
   for (std::int64_t distance = range.first; distance <= range.last; ++distance) {
     const std::int64_t column = distance - range.first;
