@@ -365,6 +365,36 @@ HWY_INLINE auto JoinPairs(Type, D d, hn::Vec<typename Type::template Bits<D>> fi
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// first[0], second[0], first[1], ... of vectors of 64 bits: the first half of them.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V EarlierPairs(D d, V first, V second) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    alignas(64) static constexpr std::uint64_t order[8] = {0, 8, 1, 9, 2, 10, 3, 11};
+    return V{_mm512_permutex2var_epi64(first.raw, hn::Load(d, order).raw, second.raw)};
+  }
+#endif
+  const V lower = hn::InterleaveLower(d, first, second);
+  if constexpr (hn::MaxLanes(D()) == 4) return hn::ConcatLowerLower(d, hn::InterleaveUpper(d, first, second), lower);
+  return lower;
+}
+
+/// The second half.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V LaterPairs(D d, V first, V second) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    alignas(64) static constexpr std::uint64_t order[8] = {4, 12, 5, 13, 6, 14, 7, 15};
+    return V{_mm512_permutex2var_epi64(first.raw, hn::Load(d, order).raw, second.raw)};
+  }
+#endif
+  const V upper = hn::InterleaveUpper(d, first, second);
+  if constexpr (hn::MaxLanes(D()) == 4) return hn::ConcatUpperUpper(d, upper, hn::InterleaveLower(d, first, second));
+  return upper;
+}
+#endif
+
 /// Writes first[0], second[0], first[1], second[1], ... at `destination`, any alignment.
 template <class Type, class D>
 HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first,
@@ -378,7 +408,9 @@ HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<
   std::memcpy(destination, pair.data(), sizeof pair);
 #else
   if constexpr (sizeof(Element) == 8) {
-    hn::StoreInterleaved2(first, second, typename Type::template Bits<D>(), destination);
+    const typename Type::template Bits<D> bits;
+    hn::StoreU(EarlierPairs(bits, first, second), bits, destination);
+    hn::StoreU(LaterPairs(bits, first, second), bits, destination + hn::Lanes(d));
   } else {
     const auto pairs = JoinPairs(type, d, first, second);
     hn::StoreU(pairs, hn::DFromV<decltype(pairs)>(), destination);
@@ -386,16 +418,24 @@ HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<
 #endif
 }
 
-/// Whether pairs of the lanes of D fill a vector that can be written past the cache.
+/// Whether pairs of the lanes of D fill a vector that can be written past the cache, or for 64 bits two.
 template <class Type, class D>
-inline constexpr bool streams_pairs = HWY_TARGET != HWY_SCALAR && sizeof(typename Type::Element) < 8 &&
-                                      2 * sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;
+inline constexpr bool streams_pairs = HWY_TARGET != HWY_SCALAR &&
+                                      (sizeof(typename Type::Element) < 8 ? 2 : 1) *
+                                              sizeof(typename Type::Element) * hn::MaxLanes(D()) >=
+                                          16;
 
 /// The same past the cache, where streams_pairs says so; `destination` is aligned to the vector.
 template <class Type, class D>
 HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first,
                             hn::Vec<typename Type::template Bits<D>> second, typename Type::Element* destination) {
-  if constexpr (streams_pairs<Type, D>) {
+  if constexpr (streams_pairs<Type, D> && sizeof(typename Type::Element) == 8) {
+#if HWY_TARGET != HWY_SCALAR
+    const typename Type::template Bits<D> bits;
+    hn::Stream(EarlierPairs(bits, first, second), bits, destination);
+    hn::Stream(LaterPairs(bits, first, second), bits, destination + hn::Lanes(d));
+#endif
+  } else if constexpr (streams_pairs<Type, D>) {
     const auto pairs = JoinPairs(type, d, first, second);
     hn::Stream(pairs, hn::DFromV<decltype(pairs)>(), destination);
   } else {

@@ -4,7 +4,8 @@
 //      within a span of the first one's share an anchor in their middle (anchors-inl.h).
 //   2. Rows of consecutive positions that are stored straight into the table are made two at a time, on both sides of
 //      the anchor (quick_rows-inl.h); others one at a time, quickly where the scale and the layout allow it.
-//   3. float64, and what the quick certificate does not suit, is made with care (row-inl.h).
+//      float64 alike (precise_rows-inl.h).
+//   3. Other rows of float64, and what the quick certificate does not suit, are made with care (row-inl.h).
 //
 // docs/proofs/sinusoidal-rows.md has the bounds.
 
@@ -21,6 +22,7 @@
 #include <algorithm>
 
 #include "lib/sinusoidal/float_rows-inl.h"
+#include "lib/sinusoidal/precise_rows-inl.h"
 #include "lib/sinusoidal/quick_lanes-inl.h"
 #include "lib/sinusoidal/quick_rows-inl.h"
 
@@ -58,9 +60,11 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
 #if HWY_TARGET != HWY_SCALAR
   // Elements of 16 bits leave two vectors at a time, at addresses that are multiples of that.
   const std::size_t two_vectors = 2 * hn::Lanes(Doubles());
-  const bool both_sides = quickly && placer.Direct() && strip.list == nullptr && strip.step == 1 &&
-                          tile.padded >= two_vectors &&
-                          (sizeof(typename Type::Element) > 2 || tile.padded % two_vectors == 0);
+  const bool fits = Type::dtype == Dtype::float64
+                        ? ScaleIsModerate(plan.encoding.scale)
+                        : quickly && tile.padded >= two_vectors &&
+                              (sizeof(typename Type::Element) > 2 || tile.padded % two_vectors == 0);
+  const bool both_sides = fits && placer.Direct() && strip.list == nullptr && strip.step == 1;
 #endif
   bool decided = true;
   for (std::int64_t row = strip.first_row; row < strip.last_row;) {
@@ -89,24 +93,24 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
     };
     std::int64_t single_end = end;
 #if HWY_TARGET != HWY_SCALAR
-    if constexpr (Type::dtype != Dtype::float64) {
-      if (both_sides) {
-        const std::int64_t middle = row + anchor - first;
-        const std::int64_t both = std::min(middle - row, end - 1 - middle);
-        if (both > 0) {
-          const RowPlace<Type> place = placer.Place(middle);
-          const std::size_t stride = placer.Stride();
-          if constexpr (turns_in_float<Type>) {
-            decided &= EncodeBothSidesInFloat<Type, order, caching>(at(0), {place, static_cast<std::ptrdiff_t>(stride)},
-                                                                    both, quick);
-          } else {
-            decided &= EncodeBothSides<Type, rounding, order, caching>(at(0), place, stride, both, quick);
-          }
+    if (both_sides) {
+      const std::int64_t middle = row + anchor - first;
+      const std::int64_t both = std::min(middle - row, end - 1 - middle);
+      if (both > 0) {
+        const RowPlace<Type> place = placer.Place(middle);
+        const std::size_t stride = placer.Stride();
+        if constexpr (Type::dtype == Dtype::float64) {
+          decided &= EncodeBothSidesPrecisely<rounding, order, caching>(at(0), place, stride, both);
+        } else if constexpr (turns_in_float<Type>) {
+          decided &= EncodeBothSidesInFloat<Type, order, caching>(at(0), {place, static_cast<std::ptrdiff_t>(stride)},
+                                                                  both, quick);
+        } else {
+          decided &= EncodeBothSides<Type, rounding, order, caching>(at(0), place, stride, both, quick);
         }
-        one(middle);
-        for (std::int64_t r = middle + both + 1; r < end; ++r) one(r);
-        single_end = middle - both;
       }
+      one(middle);
+      for (std::int64_t r = middle + both + 1; r < end; ++r) one(r);
+      single_end = middle - both;
     }
 #endif
     for (; row < single_end; ++row) one(row);
