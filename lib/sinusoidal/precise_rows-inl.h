@@ -17,6 +17,7 @@
 
 #include <hwy/highway.h>
 
+#include <array>
 #include <cmath>
 
 #include "lib/sinusoidal/row-inl.h"
@@ -63,6 +64,7 @@ HWY_NOINLINE bool EncodeBothSidesPrecisely(const RowOf& middle, const RowPlace<F
   const Doubles d;
   const BitsTag<Float64> bits;
   const DoubleVector bound = hn::Set(d, 0x1p-93 * std::fabs(middle.plan.encoding.scale));
+  const Anchors& anchors = middle.anchors;
   bool decided = true;
   const auto moved = [&](std::ptrdiff_t elements) HWY_ATTR {
     return RowPlace<Float64>{place.sin + elements, place.cos + elements, place.earlier};
@@ -71,13 +73,25 @@ HWY_NOINLINE bool EncodeBothSidesPrecisely(const RowOf& middle, const RowPlace<F
     const std::ptrdiff_t distance = offset * static_cast<std::ptrdiff_t>(stride);
     const RowPlace<Float64> after = moved(distance);
     const RowPlace<Float64> before = moved(-distance);
+    const std::size_t first_step = middle.plan.step_at(offset, middle.tile.first);
+    const double* const step_high = middle.plan.step_high[first_step].sin.data();
+    const double* const step_low = middle.plan.step_low[first_step].sin.data();
     for (std::size_t i = 0; i < middle.tile.padded; i += hn::Lanes(d)) {
-      const PreciseRotation z = LoadAnchor(middle.anchors, i);
-      const PreciseRotation step = LoadStep(middle.plan, offset, middle.tile.first + i);
-      const DoubleDouble<DoubleVector> sin_cos = LooseProduct(z.sin, step.cos);
-      const DoubleDouble<DoubleVector> cos_sin = LooseProduct(z.cos, step.sin);
-      const DoubleDouble<DoubleVector> cos_cos = LooseProduct(z.cos, step.cos);
-      const DoubleDouble<DoubleVector> sin_sin = LooseProduct(z.sin, step.sin);
+      // One level of vectors: GCC writes nested ones to memory that it never reads.
+      const auto anchor = [&](const std::array<double, tile_pairs>& high,
+                              const std::array<double, tile_pairs>& low) HWY_ATTR {
+        return DoubleDouble<DoubleVector>{hn::Load(d, high.data() + i), hn::Load(d, low.data() + i)};
+      };
+      const DoubleDouble<DoubleVector> z_sin = anchor(anchors.sin_high, anchors.sin_low);
+      const DoubleDouble<DoubleVector> z_cos = anchor(anchors.cos_high, anchors.cos_low);
+      const std::size_t at_sin = StepOffset(i);
+      const std::size_t at_cos = at_sin + FrequencyPieces::lanes;
+      const DoubleDouble<DoubleVector> step_sin{hn::Load(d, step_high + at_sin), hn::Load(d, step_low + at_sin)};
+      const DoubleDouble<DoubleVector> step_cos{hn::Load(d, step_high + at_cos), hn::Load(d, step_low + at_cos)};
+      const DoubleDouble<DoubleVector> sin_cos = LooseProduct(z_sin, step_cos);
+      const DoubleDouble<DoubleVector> cos_sin = LooseProduct(z_cos, step_sin);
+      const DoubleDouble<DoubleVector> cos_cos = LooseProduct(z_cos, step_cos);
+      const DoubleDouble<DoubleVector> sin_sin = LooseProduct(z_sin, step_sin);
       const auto upper = [&](const DoubleDouble<DoubleVector>& value) HWY_ATTR {
         if constexpr (rounding == Rounding::fast) return hn::Add(value.high, value.low);
         return hn::Add(value.high, hn::Add(value.low, bound));
