@@ -19,6 +19,9 @@ def function_of(name):
     encoder, *parts = name.split("/")
     if encoder in ("alibi", "relative_bias", "learned", "integer", "sinusoidal_2d", "sinusoidal_nd") and "gradient" not in parts:
         return 0  # whole lines that are there are copied
+    if "gradient" in parts:
+        # Of what is read: for each eight elements a conversion, five additions, and one operation that keeps what they lost.
+        return 16 if parts[0] == "float32" and encoder in ("learned", "relative_bias") else None
     if encoder == "fourier":
         # 30 pairs of channels of 16 points: 22.2 operations each, 27 for each eight angles that are not doubled, and to turn round 20 for each four lines of float32,
         # 48 for each eight of 16 bits (docs/encoders.md).
@@ -26,9 +29,11 @@ def function_of(name):
     if encoder == "sinusoidal":
         dtype, layout, rounding = _dtypes[parts[0]], parts[1], parts[2]
         order, fast = {"interleaved": 0, "concatenated": 2}[layout], {"certified": 0, "fast": 1}.get(rounding)
-        if fast is None or dtype == "Float64":
+        if fast is None:
             return None
         kept = 0 if parts[3].startswith("1024x") else 1
+        if dtype == "Float64":
+            return rf"%::EncodeBothSidesPrecisely<.*Rounding\){fast}, .*Order\){order}, .*Caching\){kept}>"
         if dtype == "BFloat16":
             return rf"%::EncodeBothSidesInFloat<.*BFloat16, .*Order\){order}, .*Caching\){kept}>"
         return rf"%::EncodeBothSides<.*{dtype}, .*Rounding\){fast}, .*Order\){order}, .*Caching\){kept}>"

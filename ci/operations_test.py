@@ -58,6 +58,7 @@ class Functions(unittest.TestCase):
         self.assertIn(r"TurnNarrow<.*BFloat16, .*PairBounds.*Rounding\)0, .*Pairing\)0", function_of("xpos/bfloat16/interleaved_in_place/certified/64x16x128"))
         self.assertEqual(function_of("alibi/float32/causal/certified/12x2048x2048"), 0)
         self.assertIsNone(function_of("sinusoidal/float32/interleaved/sleef/262144x128"))
+        self.assertEqual(function_of("learned/float32/gradient/certified/4096x768"), 16)
 
 
 if __name__ == "__main__":
