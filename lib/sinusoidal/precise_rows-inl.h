@@ -2,7 +2,7 @@
 // compiled once per target.
 //
 //   1. The rows j after and j before an anchor are sums and differences of the same four products in double-double.
-//   2. A sum is left as the two highs' rounded sum and all that is small beside it, which is what the certificate needs:
+//   2. A sum is left as the highs' rounded sum and all that is small beside it, which is what the certificate needs:
 //      the value is decided where both ends of the bound, added to the small part, give the same double.
 //   3. A vector of pairs that is not decided is done again with care (row-inl.h).
 //
