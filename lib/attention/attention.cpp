@@ -1,3 +1,15 @@
+// Attention of whole calls and of steps, with the position's rotation or bias applied within.
+//
+//   1. Arguments are checked, all before anything is computed.
+//   2. Inputs of 16 bits become float32; queries are turned where the results go, and keys into memory of their own
+//      (vectors.cpp), by the encoder that the specification's position has (position_part.cpp).
+//   3. Blocks of queries are attended to by turns (blocks.cpp): two products (products.cpp) with softmax between them
+//      (softmax_rows.cpp), a bias added to the scores.
+//   4. The gradient is computed in double from the same inputs (gradient.cpp).
+//
+// The error bound, attention_error, is proved in docs/proofs/attention-encoder.md: what a score errs by (step 1), a
+// weight (step 2), their sums and quotient (step 3), what underflow takes (step 4) and the dtype's rounding (step 5).
+
 #include "lib/attention/attention.hpp"
 
 #include <algorithm>
@@ -16,9 +28,6 @@
 #include "lib/kernels/checks.hpp"
 #include "lib/numeric/heads.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
-
-// The error bound, attention_error, is proved in docs/proofs/attention-encoder.md: what a score errs by (step 1), a
-// weight (step 2), their sums and quotient (step 3), what underflow takes (step 4) and the dtype's rounding (step 5).
 
 namespace sextant {
 namespace {

@@ -1,3 +1,12 @@
+// The gradients of attention by queries, keys and values, in double, one query at a time.
+//
+//   1. A query's scores, their softmax w, and the products p_j of the result's gradient with the values are formed.
+//   2. The gradient by score j is w_j (p_j - sum of w p) times the slope of the soft cap; by the scale it goes to the
+//      query and the key, and w_j times the result's gradient to the value.
+//   3. Queries of the heads that share keys and values are one thread's, so that sums have one order.
+//
+// docs/proofs/attention-gradient.md has what an implementation may be off by.
+
 #include "lib/attention/gradient.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Queries, keys and values on their way into the blocks: converted to the dtype that is computed in, each element to
+// the nearest, and turned, rows of a step by their own lengths. The encoders turn; here is where from and where to.
+
 #include "lib/attention/vectors.hpp"
 
 #include <algorithm>

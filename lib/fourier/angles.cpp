@@ -1,3 +1,13 @@
+// Frequencies of Fourier features in turns, and single values of them that vectors leave open.
+//
+//   1. A frequency is a power of two whose exponent is a rational number, a rational number, or an element of a weight:
+//      formed at 256 bits, for large weights at 5000, and kept in units of 2^-192 turn.
+//   2. One value: the angle is a fraction, exactly, times a power where that is irrational. Quarters of a turn are
+//      taken off in integers where the unit is turns; then sine and cosine at 256, 1024 and 5000 bits, until both ends
+//      of the interval round alike.
+//
+// The bounds stand beside the code.
+
 #include "lib/fourier/angles.hpp"
 
 #include <bit>

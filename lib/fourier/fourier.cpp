@@ -1,3 +1,16 @@
+// Fourier features of points.
+//
+//   1. Where frequencies are given by a weight, the rotations of axes are put together; else each axis has its own
+//      ladder, whose bands may double.
+//   2. Tiles of 16 points are made by vectors and turned round to rows (tile.cpp, tile_rows.cpp), written past the
+//      caches as they fill (row_stream.hpp). What they leave open, and coordinates over divisors, are settled one by
+//      one.
+//   3. A value: quarters of a turn are exact; else a rotation in double-double (rotations.cpp) whose interval must
+//      round to one value; else by angles.cpp.
+//   4. A tile whose counts are beyond the vectors' is made row by row.
+//
+// docs/proofs/fourier-tiles.md.
+
 #include "lib/fourier/fourier.hpp"
 
 #include <fmt/format.h>

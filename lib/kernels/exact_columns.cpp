@@ -36,34 +36,17 @@ namespace sextant::HWY_NAMESPACE {
 using Columns = hn::CappedTag<double, most_columns_at_once>;
 using ColumnVector = hn::Vec<Columns>;
 
-// The values of a vector's elements, which are doubles.
-template <class Type>
-HWY_INLINE ColumnVector ValuesOf(Type type, const typename Type::Element* elements) {
-  const Columns d;
-  [[maybe_unused]] const hn::Rebind<float, Columns> df;
-  const auto bits = hn::LoadU(hn::Rebind<typename Type::Element, Columns>(), elements);
-  if constexpr (Type::dtype == Dtype::float64) {
-    (void)type;
-    return hn::BitCast(d, bits);
-  } else if constexpr (Type::dtype == Dtype::float32) {
-    (void)type;
-    return hn::PromoteTo(d, hn::BitCast(df, bits));
-  } else {
-    return hn::PromoteTo(d, WidenedToFloat(type, df, bits));
-  }
-}
-
 // Elements of a row from i on; where they do not fill the vector, zeros behind the last, which change nothing.
 enum class Vectors { whole, cut };
 template <Vectors kind, class Type>
 HWY_INLINE ColumnVector ElementsFrom(Type type, const std::byte* row, std::size_t i, std::size_t count) {
   using Element = typename Type::Element;
   const auto* elements = reinterpret_cast<const Element*>(row) + std::min(i, count);
-  if (kind == Vectors::whole || i + hn::Lanes(Columns()) <= count) return ValuesOf(type, elements);
+  if (kind == Vectors::whole || i + hn::Lanes(Columns()) <= count) return WidenedToDouble(type, Columns(), elements);
   Element rest[most_columns_at_once] = {};
-  if (i >= count) return ValuesOf(type, rest);
+  if (i >= count) return WidenedToDouble(type, Columns(), rest);
   std::memcpy(rest, elements, (count - i) * sizeof(Element));
-  return ValuesOf(type, rest);
+  return WidenedToDouble(type, Columns(), rest);
 }
 
 // Adds to sums that are one double each. What Knuth's exact sum of two finds in its two last differences is zero where

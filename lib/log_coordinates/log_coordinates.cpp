@@ -1,3 +1,13 @@
+// Offsets between places on a logarithmic scale, sign(o) log2(1 + 8 |o|/(e - 1)) / 3, each the nearest value.
+//
+//   1. The values of offsets within a window are kept as two doubles, within 2^-104; where a call has more rows than
+//      those, their elements are made first and looked up (kept_elements.cpp).
+//   2. A kept value is rounded where both ends of its interval round alike. Others are computed at 256, 1024 and 5000
+//      bits; where the argument is a power of two, k/3 is rounded.
+//   3. Offsets are asked whether they are in range before anything is written, by vectors and on all threads.
+//
+// The bounds and why no value is a tie stand beside log_of() and rounded().
+
 #include "lib/log_coordinates/log_coordinates.hpp"
 
 #include <fmt/format.h>
