@@ -174,13 +174,14 @@ void expect_bias_alone(const Attention& encoding) {
     const auto bias = score_bias<Scalar>(encoding, {all, keys, all, keys}, &weight);
     ASSERT_NE(bias, nullptr);
     for (const QueryToken& query : {QueryToken{0, 0, 0}, QueryToken{1, 3, keys - 1}, QueryToken{1, 2, 7}}) {
-      std::vector<Scalar> whole(keys);
-      bias->fill(query, 0, whole);
+      std::vector<Scalar> made(keys);
+      const Scalar* const row_of_all = bias->row(query, 0, made);
+      const std::vector<Scalar> whole(row_of_all, row_of_all + keys);
       for (std::int64_t first = 0; first < keys; ++first) {
         for (std::int64_t count = 1; first + count <= keys; ++count) {
-          GuardedArray<Scalar> row(std::vector<Scalar>(static_cast<std::size_t>(count)), against);
-          bias->fill(query, first, {row.data(), static_cast<std::size_t>(count)});
-          ASSERT_EQ(std::memcmp(row.data(), whole.data() + first, static_cast<std::size_t>(count) * sizeof(Scalar)), 0)
+          GuardedArray<Scalar> room(std::vector<Scalar>(static_cast<std::size_t>(count)), against);
+          const Scalar* const row = bias->row(query, first, {room.data(), static_cast<std::size_t>(count)});
+          ASSERT_EQ(std::memcmp(row, whole.data() + first, static_cast<std::size_t>(count) * sizeof(Scalar)), 0)
               << first << " and " << count;
         }
       }

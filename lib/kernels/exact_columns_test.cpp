@@ -99,7 +99,8 @@ TEST_P(ExactColumnsOn, ReadsAndWritesItsElementsAlone) {
         GuardedBytes to(elements.data.size(), against);
         std::memcpy(from.data(), elements.data.data(), from.size());
         ExactColumns sums(columns);
-        sums.add(dtype, from.data(), 0, columns);
+        const std::byte* const row = from.data();
+        sums.add(dtype, {&row, 1}, 0, columns);
         sums.round(dtype, to.data());
         ASSERT_EQ(std::memcmp(to.data(), elements.data.data(), to.size()), 0) << name_of(dtype) << " " << columns;
       }
