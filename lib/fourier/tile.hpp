@@ -109,8 +109,8 @@ struct TilePoints {
 };
 
 /// Fills a tile with the features of the points; what it has room for besides becomes the last of them again. False
-/// where a count is too great, nothing then being promised. Values that are not in tile.open are those of `dtype` nearest
-/// to the real number. Meanwhile lines that are waiting are streamed,
+/// where a count is too great, nothing then being promised. Values that are not in tile.open are those of `dtype`
+/// nearest to the real number. Meanwhile lines that are waiting are streamed,
 /// about as many as the tile has. Under StandardArithmetic; target_in_use (targets.hpp) has been asked before.
 bool fill_tile(const FourierLadder& ladder, const TilePoints& at, Dtype dtype, FourierTile& tile,
                WaitingLines& waiting);

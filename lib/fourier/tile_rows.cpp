@@ -50,8 +50,8 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, const hn::TFromD<D>* from) {
 template <class D>
 inline constexpr std::size_t block_of = 16 / sizeof(hn::TFromD<D>);
 
-/// Step 1: as many points' vectors as a block has elements, of the channels whose first one at the first of the points is
-/// at `from`. Each round puts the elements of the earlier half of the vectors and those of the later half in turns.
+/// Step 1: as many points' vectors as a block has elements, of the channels whose first one at the first of the points
+/// is at `from`. Each round puts the elements of the earlier half of the vectors and those of the later half in turns.
 template <class D>
 HWY_INLINE void TurnRound(D d, const hn::TFromD<D>* from, hn::Vec<D> (&v)[block_of<D>]) {
   constexpr std::size_t block = block_of<D>;

@@ -1,7 +1,7 @@
 // Whether many positions are within a limit, compiled once per Highway target.
 //
-//   1. p + most is below 0 exactly where p < -most, most - p where p > most: neither leaves 64 bits there, and where the
-//      other does it says nothing wrong. So the signs of all of them, gathered by or, tell, without a branch.
+//   1. p + most is below 0 exactly where p < -most, most - p where p > most: neither leaves 64 bits there, and where
+//      the other does it says nothing wrong. So the signs of all of them, gathered by or, tell, without a branch.
 //   2. Four vectors are gathered apart, so that none waits for another.
 //   3. Many positions are shared out among threads: they are read before anything is written, at memory's pace.
 //

@@ -1,8 +1,8 @@
 // Elements looked up by their offsets, compiled once per Highway target.
 //
 //   1. Offsets within 31, those of windows up to 32, are looked up in registers where a target has that: 64 elements of
-//      32 bits are four vectors, of which two at a time are chosen from by the index's low five bits, and one of both by
-//      the sixth; 64 of 16 bits are two vectors. Indices are the offsets modulo 64: their low bits.
+//      32 bits are four vectors, of which two at a time are chosen from by the index's low five bits, and one of both
+//      by the sixth; 64 of 16 bits are two vectors. Indices are the offsets modulo 64: their low bits.
 //   2. All others are looked up one by one.
 //   3. Columns, one an axis, are put side by side as rows by vectors where there are two or three of them.
 //
