@@ -135,7 +135,7 @@ std::vector<int> thread_counts() {
   return counts;
 }
 
-// The footprints that the encoders' benchmarks have: the tables' and the rotations' of docs/encoders.md.
+// The footprints that the encoders' benchmarks have: the tables' and the rotations' of docs/rates.md.
 const int registered = [] {
   benchmark::AddCustomContext("target", std::string(target_in_use()));
   struct Case {
