@@ -16,6 +16,7 @@
 #include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
 #include "lib/learned/learned.hpp"
+#include "lib/log_coordinates/log_coordinates.hpp"
 #include "lib/numeric/environment_test.hpp"
 #include "lib/qk_norm_rope/qk_norm_rope.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
@@ -24,6 +25,7 @@
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 #include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
+#include "lib/window_bias/window_bias.hpp"
 #include "lib/xpos/xpos.hpp"
 
 // Whatever floating-point environment callers come with, encoders give the bits that they give in the default one, and
@@ -52,6 +54,7 @@ class EveryEncoder {
       }
       weights_.push_back(random_tensor(dtype, {32, 4}, 6));
       queries_.push_back(random_tensor(dtype, {1, 4, 70, 16}, 7));
+      window_grads_.push_back(random_tensor(dtype, {3, 20, 20}, 11));
       matrices_.push_back(random_tensor(dtype, {2, 4}, 3));
       matrices_.back().set(0, std::ldexp(1.0, format_of(dtype).min_exponent - 3));
     }
@@ -90,6 +93,21 @@ class EveryEncoder {
         spec_of(R"({"encoding":"fourier","bands":4,"ladder":"weight","coordinates":"centres","extents":[4000,4001]})")
             .encoding));
     const std::vector<std::int64_t> coordinates(range_.begin(), range_.begin() + 80);
+    // Rows enough that elements are kept, and too few.
+    for (const char* window : {"[8]", "[40]", "[3000]"}) {
+      const LogCoordinatesEncoder logarithms(std::get<LogCoordinates>(
+          spec_of(std::string(R"({"encoding":"log_coordinates","window":)") + window + "}").encoding));
+      for (const Dtype dtype : floating_dtypes) {
+        std::vector<std::int64_t> offsets;
+        for (std::int64_t i = 0; i < 7000; ++i) offsets.push_back(i * 31 % 15 - 7);
+        keep(logarithms.encode(offsets, dtype));
+        keep(logarithms.encode(std::vector<std::int64_t>{-7, 5, 3}, dtype));
+      }
+    }
+    const WindowBiasEncoder window(
+        std::get<WindowBias>(spec_of(R"({"encoding":"window_bias","window":[5,4]})").encoding));
+    const std::vector<std::int64_t> places(range_.begin(), range_.begin() + 20);
+    for (const Tensor& grad : window_grads_) keep(window.grad_weight(places, places, grad));
     for (const Tensor& weight : matrices_)
       keep(matrix.encode(std::vector<std::int64_t>{0, 7, 3999, 2000, 0, 11, 4000, 2}, weight));
     for (const Dtype dtype : floating_dtypes) {
@@ -198,6 +216,7 @@ class EveryEncoder {
   std::vector<Tensor> gains_;  // of heads_
   std::vector<Tensor> queries_;
   std::vector<Tensor> matrices_;
+  std::vector<Tensor> window_grads_;
   Tensor float64_weight_;
 };
 

@@ -137,6 +137,7 @@ KeptElements<Bits> LogCoordinatesEncoder::elements_of(std::int64_t axis, Dtype d
 
 template <class Bits>
 void LogCoordinatesEncoder::encode_as(std::span<const std::int64_t> offsets, const Rows& out) const {
+  const StandardArithmetic arithmetic;
   const auto width = static_cast<std::size_t>(axes(encoding_));
   const auto of_axis = [&](std::size_t axis, std::int64_t first, std::int64_t count) {
     return offsets.subspan(axis * static_cast<std::size_t>(out.rows) + static_cast<std::size_t>(first),

@@ -69,6 +69,41 @@ class RowTables {
   std::vector<double> sin_;
 };
 
+// significand 2^exponent: a product that no factor takes out of double's range before another brings it back.
+struct Scaled {
+  double significand;
+  int exponent;
+
+  double value() const { return std::ldexp(significand, exponent); }
+};
+
+// The same roundings as those of a b c where these stay in range. The factors are finite.
+Scaled product(double a, double b, double c) {
+  int of_a = 0;
+  int of_b = 0;
+  int of_c = 0;
+  const double significand = std::frexp(a, &of_a) * std::frexp(b, &of_b) * std::frexp(c, &of_c);
+  constexpr int lowest = -(1 << 20);  // of zero, so that the other of a pair has the say
+  return {significand, significand == 0 ? lowest : of_a + of_b + of_c};
+}
+
+struct TurnedBoth {
+  double first;
+  double second;
+};
+
+// Turned by cos and sin, which are finite, in the scale of the larger.
+TurnedBoth turned(const Scaled& first, const Scaled& second, double cos, double sin) {
+  const int exponent = std::max(first.exponent, second.exponent);
+  int of_rotation = 0;
+  std::frexp(std::max(std::fabs(cos), std::fabs(sin)), &of_rotation);
+  const double a = std::ldexp(first.significand, first.exponent - exponent);
+  const double b = std::ldexp(second.significand, second.exponent - exponent);
+  const double c = std::ldexp(cos, -of_rotation);
+  const double s = std::ldexp(sin, -of_rotation);
+  return {Scaled{a * c - b * s, exponent + of_rotation}.value(), Scaled{a * s + b * c, exponent + of_rotation}.value()};
+}
+
 // One head by itself, whatever its values are.
 class HeadTurner {
  public:
@@ -81,28 +116,48 @@ class HeadTurner {
 
   void turn(std::span<const double> cos, std::span<const double> sin, Dtype dtype, const std::byte* x, Dtype y_dtype,
             std::byte* y) {
-    for (std::size_t i = 0; i < from_.size(); ++i) from_[i] = load(dtype, x + i * size_of(dtype));
-    normalize();
+    double sum = 0;
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      from_[i] = load(dtype, x + i * size_of(dtype));
+      sum += from_[i] * from_[i];
+    }
+    root_ = 1 / std::sqrt(sum / static_cast<double>(from_.size()) + encoding_.epsilon);
     for (std::size_t pair = 0; pair < cos.size(); ++pair) {
       const Rope& rope = encoding_.rope;
       const Channels input = channels_of_pair(rope, rope.pairing, static_cast<std::int64_t>(pair));
       const Channels output = channels_of_pair(rope, rope.output_pairing, static_cast<std::int64_t>(pair));
-      const double first = from_[static_cast<std::size_t>(input.first)];
-      const double second = from_[static_cast<std::size_t>(input.second)];
-      to_[static_cast<std::size_t>(output.first)] = first * cos[pair] - second * sin[pair];
-      to_[static_cast<std::size_t>(output.second)] = first * sin[pair] + second * cos[pair];
+      const TurnedBoth both = turned_pair(input, cos[pair], sin[pair]);
+      to_[static_cast<std::size_t>(output.first)] = both.first;
+      to_[static_cast<std::size_t>(output.second)] = both.second;
     }
     for (const Passthrough& channel : passthrough_)
-      to_[static_cast<std::size_t>(channel.output)] = from_[static_cast<std::size_t>(channel.input)];
+      to_[static_cast<std::size_t>(channel.output)] =
+          is_finite(channel.input) ? scaled(channel.input).value() : normalized(channel.input);
     for (std::size_t i = 0; i < to_.size(); ++i) store(y_dtype, to_[i], y + i * size_of(y_dtype));
   }
 
  private:
-  void normalize() {
-    double sum = 0;
-    for (const double value : from_) sum += value * value;
-    const double root = 1 / std::sqrt(sum / static_cast<double>(from_.size()) + encoding_.epsilon);
-    for (std::size_t i = 0; i < from_.size(); ++i) from_[i] = from_[i] * root * gains_[i];
+  TurnedBoth turned_pair(const Channels& input, double cos, double sin) const {
+    if (is_finite(input.first) && is_finite(input.second) && std::isfinite(cos) && std::isfinite(sin))
+      return turned(scaled(input.first), scaled(input.second), cos, sin);
+    const double first = normalized(input.first);
+    const double second = normalized(input.second);
+    return {first * cos - second * sin, first * sin + second * cos};
+  }
+
+  bool is_finite(std::int64_t channel) const {
+    const auto i = static_cast<std::size_t>(channel);
+    return std::isfinite(from_[i]) && std::isfinite(root_) && std::isfinite(gains_[i]);
+  }
+  Scaled scaled(std::int64_t channel) const {
+    const auto i = static_cast<std::size_t>(channel);
+    return product(from_[i], root_, gains_[i]);
+  }
+  // As IEEE 754 arithmetic makes it. The gain first, which may be infinite where the channel times the root is too small
+  // for double.
+  double normalized(std::int64_t channel) const {
+    const auto i = static_cast<std::size_t>(channel);
+    return from_[i] * gains_[i] * root_;
   }
 
   const QkNormRope& encoding_;
@@ -110,6 +165,7 @@ class HeadTurner {
   std::vector<Passthrough> passthrough_;
   std::vector<double> from_;
   std::vector<double> to_;
+  double root_ = 1;
 };
 
 // What normalized elements are multiplied by.

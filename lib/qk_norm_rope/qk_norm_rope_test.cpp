@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -247,6 +248,58 @@ TEST(QkNormRopeEncoder, ResultsOfAnotherDtypeAreTheSameDoublesRoundedOnce) {
           ASSERT_EQ(y.at(i), expected) << spec << ' ' << name_of(dtype) << " to " << name_of(result);
         }
       }
+    }
+  }
+}
+
+// Factors that leave double's range before others bring them back, in heads of float64: their gains are 2^200 and more
+// apart from 1.
+struct FarFactors {
+  std::vector<double> x;
+  std::vector<double> gains;
+  double attention_factor;
+  Dtype result;
+  double wanted;  // of channel 0 at position 0
+};
+
+double first_of(const FarFactors& far) {
+  QkNormRope encoding;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = std::ssize(far.x);
+  YarnScaling scaling;
+  scaling.factor = 1;
+  scaling.original_max_position_embeddings = 4096;
+  scaling.attention_factor = far.attention_factor;
+  encoding.rope.rope_scaling = scaling;
+  Tensor x = Tensor::zeros(Dtype::float64, {1, 1, 1, std::ssize(far.x)});
+  Tensor weight = Tensor::zeros(Dtype::float64, {std::ssize(far.x)});
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    x.set(i, far.x[static_cast<std::size_t>(i)]);
+    weight.set(i, far.gains[static_cast<std::size_t>(i)]);
+  }
+  Tensor y = Tensor::zeros(far.result, x.shape);
+  QkNormRopeEncoder(encoding).apply(heads_of(std::as_const(x)), weight, std::vector<std::int64_t>{0}, heads_of(y));
+  return y.at(0);
+}
+
+TEST(QkNormRopeEncoder, FactorsMayLeaveTheRangeOfDoubleBeforeOthersBringThemBack) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double half_root = std::sqrt(0.5);
+  const FarFactors cases[] = {// x times the root is 2^-1098.5, the gain 2^1020.
+                              {{0x1p-600, 0x1p499}, {0x1p1020, 1}, 1, Dtype::float32, std::ldexp(1 / half_root, -79)},
+                              // The gain 2^-1060, the factor 2^1000.
+                              {{1, 1}, {0x1p-1060, 1}, 0x1p1000, Dtype::float32, 0x1p-60},
+                              // One channel of two, times the root 2^0.5, times the gain beyond range.
+                              {{1, 0}, {0x1.8p1023, 1}, 0x1p-20, Dtype::float64, std::ldexp(0x1.8p0 / half_root, 1003)},
+                              {{1, 0}, {0x1.8p1023, 1}, 0x1p-960, Dtype::float32, std::ldexp(0x1.8p0 / half_root, 63)},
+                              {{-1, 0}, {0x1.8p1023, 1}, 1, Dtype::float64, -infinity},
+                              {{0x1p-600, 0x1p499}, {infinity, 1}, 1, Dtype::float32, infinity}};
+  for (const FarFactors& far : cases) {
+    const double got = first_of(far);
+    if (std::isinf(far.wanted)) {
+      EXPECT_EQ(got, far.wanted);
+    } else {
+      // epsilon, 1e-6, and the last place.
+      EXPECT_NEAR(got / far.wanted, 1, 2e-6) << far.gains[0] << ' ' << far.attention_factor;
     }
   }
 }
