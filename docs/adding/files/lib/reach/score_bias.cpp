@@ -11,12 +11,13 @@ class ReachBias final : public ScoreBias<Scalar> {
  public:
   explicit ReachBias(const Sequences& sequences) : sequences_(sequences) {}
 
-  void fill(const QueryToken& query, std::int64_t first_key, std::span<Scalar> row) const override {
-    const std::int64_t position = *sequences_.at(query.batch, query.index);
+  const Scalar* row(const QueryToken& query, std::int64_t first_key, std::span<Scalar> room) const override {
+    const std::int64_t position = sequences_.query(query.batch, query.index);
     const std::int64_t* keys = sequences_.at(query.batch, first_key);
-    for (Scalar& bias : row) {
+    for (Scalar& bias : room) {
       bias = static_cast<Scalar>(-std::min(std::abs(position - *keys++), std::int64_t{1} << query.head));
     }
+    return room.data();
   }
 
  private:
