@@ -59,8 +59,9 @@ inline std::vector<std::int64_t> some_places(const Fourier& encoding, std::int64
 inline Tensor some_matrix(const Fourier& encoding, Dtype dtype) {
   Tensor weight = random_tensor(dtype, {encoding.axes, encoding.bands}, 7, 3);
   weight.set(0, 0);
-  weight.set(1, weight.at(1) * 0x1p-9);
-  weight.set(weight.elements() - 1, 4096);
+  const std::int64_t last = weight.elements() - 1;
+  if (last > 0) weight.set(1, weight.at(1) * 0x1p-9);
+  weight.set(last, 4096);
   return weight;
 }
 
