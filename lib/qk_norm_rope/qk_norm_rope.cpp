@@ -153,8 +153,8 @@ class HeadTurner {
     const auto i = static_cast<std::size_t>(channel);
     return product(from_[i], root_, gains_[i]);
   }
-  // As IEEE 754 arithmetic makes it. The gain first, which may be infinite where the channel times the root is too small
-  // for double.
+  // As IEEE 754 arithmetic makes it. The gain first, which may be infinite where the channel times the root is too
+  // small for double.
   double normalized(std::int64_t channel) const {
     const auto i = static_cast<std::size_t>(channel);
     return from_[i] * gains_[i] * root_;
