@@ -1,12 +1,12 @@
 // Sums of columns without rounding, for gradients, compiled once per Highway target.
 //
-//   1. Each column has two doubles, high and low: a term joins high, and what that rounds away joins low, both by
-//      Knuth's exact sum of two.
-//   2. What low rounds away is lost; a third number remembers that it was not 0. Such columns the caller sums again by
-//      ExactSum.
+//   1. A column is one double as long as every addition is exact, for all columns and some rows at a time.
+//   2. From then on it has two, high and low: a term joins high, and what that rounds away joins low, both by Knuth's
+//      exact sum of two. What low rounds away is lost; a third number remembers that it was not 0. Such columns the
+//      caller sums again by ExactSum.
 //   3. The others are rounded once: to odd as a double, then to the dtype (Boldo and Melquiond 2008).
 //
-// The proofs stand beside AddVector and OddSum.
+// The proofs stand beside AddInOneDouble, AddInTwo and OddSum.
 
 #include "lib/kernels/exact_columns.hpp"
 

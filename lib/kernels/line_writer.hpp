@@ -27,6 +27,9 @@ enum class Caching { kept, streamed };
 /// chiplets, the sum over all of them.
 inline constexpr std::int64_t written_past_caches = std::int64_t{1} << 21;
 
+/// Rows of fewer bytes with gaps between them have little but begun lines, which are not to be streamed.
+inline constexpr std::int64_t least_streamed_apart = 1024;
+
 /// The caching of a table of that many bytes, gaps between its rows included.
 inline Caching caching_of(std::int64_t bytes) {
   return bytes > written_past_caches ? Caching::streamed : Caching::kept;

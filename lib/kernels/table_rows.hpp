@@ -46,8 +46,7 @@ template <class Body>
 void write_row_blocks(const Rows& out, Body body) {
   const auto element = static_cast<std::int64_t>(size_of(out.dtype));
   const std::int64_t row_bytes = element * std::max<std::int64_t>(1, out.row_stride);
-  // Rows of a few lines with gaps between them have little but begun lines, which are not to be streamed.
-  const bool has_lines = out.row_stride == out.width || out.width * element >= 1024;
+  const bool has_lines = out.row_stride == out.width || out.width * element >= least_streamed_apart;
   const Caching caching = has_lines ? caching_of(out.rows * row_bytes) : Caching::kept;
   // A writer finishes once a chunk, which waits for memory if it streams.
   const std::int64_t chunk_bytes = std::int64_t{1} << (caching == Caching::streamed ? 18 : 17);

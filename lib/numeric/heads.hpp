@@ -38,4 +38,12 @@ Heads heads_of(Tensor& tensor);
 /// Memory of the same shape and dtype as a tensor's, dense. @throws as above, or unless it is as large.
 Heads heads_of(const Tensor& shape, std::span<std::byte> memory);
 
+/// Where a head of a token begins. Tokens are counted through the batch: token = row * view.tokens + token of the row.
+template <class Bytes>
+Bytes* head_at(const HeadsOf<Bytes>& view, std::int64_t token, std::int64_t head) {
+  const std::int64_t element =
+      token / view.tokens * view.batch_stride + token % view.tokens * view.token_stride + head * view.head_stride;
+  return view.data + element * static_cast<std::int64_t>(size_of(view.dtype));
+}
+
 }  // namespace sextant

@@ -186,17 +186,10 @@ std::int64_t bytes_of(std::int64_t elements, Dtype dtype) {
   return elements * static_cast<std::int64_t>(size_of(dtype));
 }
 
-// The bytes from the start of a view to that of a token's first head.
-template <class Bytes>
-std::int64_t token_start(const HeadsOf<Bytes>& view, std::int64_t row, std::int64_t token) {
-  return bytes_of(row * view.batch_stride + token * view.token_stride, view.dtype);
-}
-
-// Results apart from x that are larger than the caches pass by them, if heads follow one another or have many lines:
-// of heads with gaps between them there would be little but begun lines.
-Caching caching_of_results(const Heads& y, bool in_place) {
+// Of results apart from x.
+Caching caching_of_results(const Heads& y) {
   const bool dense = y.head_stride == y.head_dim && y.token_stride == y.heads * y.head_dim;
-  if (in_place || !(dense || bytes_of(y.head_dim, y.dtype) >= 1024)) return Caching::kept;
+  if (!dense && bytes_of(y.head_dim, y.dtype) < least_streamed_apart) return Caching::kept;
   return caching_of(bytes_of(y.batch * y.tokens * y.heads * y.head_dim, y.dtype));
 }
 
@@ -222,7 +215,7 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
   const std::int64_t longest_of_call = *std::ranges::max_element(positions);
   const HeadNorm norm(encoding_.rope, encoding_.epsilon, gains);
   const bool ordinary_gains = is_ordinary(gains);
-  const Caching caching = caching_of_results(y, call.in_place);
+  const Caching caching = call.in_place ? Caching::kept : caching_of_results(y);
   const std::int64_t together = tokens_at_once(y);
   for (std::int64_t row = 0; row < x.batch; ++row) {
     const auto own = positions.subspan(static_cast<std::size_t>(row * x.tokens), static_cast<std::size_t>(x.tokens));
@@ -234,10 +227,10 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
       const std::int64_t last = std::min(x.tokens, (block + 1) * together);
       for (std::int64_t token = block * together; token < last; ++token) {
         const TokenHeads heads{x.dtype,
-                               x.data + token_start(x, row, token),
+                               head_at(x, row * x.tokens + token, 0),
                                bytes_of(x.head_stride, x.dtype),
                                y.dtype,
-                               y.data + token_start(y, row, token),
+                               head_at(y, row * y.tokens + token, 0),
                                bytes_of(y.head_stride, y.dtype),
                                x.heads,
                                tables.cos(token),

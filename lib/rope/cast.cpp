@@ -27,13 +27,6 @@ Dtype wide_dtype(Dtype x, Dtype y) {
   return x == Dtype::float64 || y == Dtype::float64 ? Dtype::float64 : Dtype::float32;
 }
 
-template <class Bytes>
-Bytes* head_at(const HeadsOf<Bytes>& view, std::int64_t token, std::int64_t head) {
-  const std::int64_t element =
-      token / view.tokens * view.batch_stride + token % view.tokens * view.token_stride + head * view.head_stride;
-  return view.data + element * static_cast<std::int64_t>(size_of(view.dtype));
-}
-
 void store_rounded(Dtype dtype, double value, std::byte* to) {
   store(dtype, std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, to);
 }

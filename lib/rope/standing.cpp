@@ -8,17 +8,6 @@
 #include <vector>
 
 namespace sextant {
-namespace {
-
-template <class Bytes>
-Bytes* head_of(const HeadsOf<Bytes>& view, std::int64_t token, std::int64_t head) {
-  const std::int64_t element =
-      token / view.tokens * view.batch_stride + token % view.tokens * view.token_stride + head * view.head_stride;
-  return view.data + element * static_cast<std::int64_t>(size_of(view.dtype));
-}
-
-}  // namespace
-
 void carry(const Rope& encoding, const RopePass& pass, const ConstHeads& x, const Heads& y) {
   const bool keeps_places = pass.in == pass.out;
   if (keeps_places && x.data == y.data) return;
@@ -32,8 +21,8 @@ void carry(const Rope& encoding, const RopePass& pass, const ConstHeads& x, cons
     std::vector<std::byte> before(keeps_places ? 0 : bytes);  // y may be x
     for (std::int64_t token = first; token < last; ++token) {
       for (std::int64_t head = 0; head < x.heads; ++head) {
-        const std::byte* const from = head_of(x, token, head);
-        std::byte* const to = head_of(y, token, head);
+        const std::byte* const from = head_at(x, token, head);
+        std::byte* const to = head_at(y, token, head);
         if (keeps_places) {
           std::memcpy(to, from, bytes);
           continue;

@@ -96,14 +96,6 @@ void copy_pairs(const PairedChannels& channels, const std::byte* from, std::byte
   }
 }
 
-// The bytes from the start of a view to that of a head.
-template <class Bytes>
-std::int64_t head_start(const HeadsOf<Bytes>& view, std::int64_t token, std::int64_t head) {
-  const std::int64_t element =
-      token / view.tokens * view.batch_stride + token % view.tokens * view.token_stride + head * view.head_stride;
-  return element * static_cast<std::int64_t>(size_of(view.dtype));
-}
-
 // The bits of the pairs of tokens at position 0, which the result takes from x whatever they are where that is the
 // centre too.
 class Standing {
@@ -119,7 +111,7 @@ class Standing {
     std::byte* to = saved_.data();
     for (const std::int64_t token : tokens_) {
       for (std::int64_t head = 0; head < x.heads; ++head, to += head_bytes_)
-        std::memcpy(to, x.data + head_start(x, token, head), head_bytes_);
+        std::memcpy(to, head_at(x, token, head), head_bytes_);
     }
   }
 
@@ -127,8 +119,8 @@ class Standing {
     const std::byte* saved = saved_.data();
     for (const std::int64_t token : tokens_) {
       for (std::int64_t head = 0; head < y.heads; ++head) {
-        const std::byte* const from = in_place_ ? saved : x_.data + head_start(x_, token, head);
-        copy_pairs(channels, from, y.data + head_start(y, token, head), size_of(y.dtype));
+        const std::byte* const from = in_place_ ? saved : head_at(x_, token, head);
+        copy_pairs(channels, from, head_at(y, token, head), size_of(y.dtype));
         if (in_place_) saved += head_bytes_;
       }
     }
@@ -149,7 +141,7 @@ void each_head(const HeadsOf<Bytes>& view, TensorType& dense, Visit visit) {
   const std::size_t head_bytes = static_cast<std::size_t>(view.head_dim) * size_of(view.dtype);
   for (std::int64_t token = 0; token < view.batch * view.tokens; ++token) {
     for (std::int64_t head = 0; head < view.heads; ++head, of_dense += head_bytes)
-      visit(view.data + head_start(view, token, head), of_dense, head_bytes);
+      visit(head_at(view, token, head), of_dense, head_bytes);
   }
 }
 
