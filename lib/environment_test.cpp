@@ -247,8 +247,9 @@ TEST_P(StandardArithmeticOn, EveryEncoderIsTheSameInAnyEnvironment) {
 // A decimal is the nearest double, and a subnormal not 0.
 TEST(StandardArithmetic, SpecsAreReadAndCheckedInIt) {
   const std::string text =
-      R"({"encoding":"rope","head_dim":8,"rope_theta":10000.1,"rope_scaling":{"rope_type":"longrope","short_factor":[0.1,0.2,0.3,0.7],
-          "long_factor":[1,2,3,4],"original_max_position_embeddings":4096,"attention_factor":5e-324}})";
+      R"({"encoding":"rope","head_dim":8,"rope_theta":10000.1,"rope_scaling":{"rope_type":"longrope",)"
+      R"("short_factor":[0.1,0.2,0.3,0.7],"long_factor":[1,2,3,4],"original_max_position_embeddings":4096,)"
+      R"("attention_factor":5e-324}})";
   const std::string expected = to_json(parse_spec(text));
   for (const Environment& environment : environments()) {
     const auto read = [&]() -> std::string {
