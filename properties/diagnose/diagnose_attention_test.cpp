@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,6 @@ struct Attending {
       [](std::int64_t bucket, std::int64_t head, std::int64_t, std::int64_t heads) { return bucket * heads + head; };
   std::function<double(double)> exponential = [](double score) { return std::exp(score); };
   std::function<double(double)> result = [](double value) { return value; };
-  std::function<std::vector<double>(const std::vector<double>&, double, const Attention&)> turn;
   double base = 10000;
   double base_of_keys = 0;  // where it is another one
   Softmax softmax = Softmax::over_keys;
@@ -69,6 +69,44 @@ struct Attending {
   bool subtracts_greatest = true;
 };
 
+// The elements of a tensor [rows, heads, tokens, channels].
+class Vectors {
+ public:
+  explicit Vectors(const Tensor& x) : shape_(x.shape), values_(static_cast<std::size_t>(x.elements())) {
+    x.read(0, values_);
+  }
+
+  std::int64_t rows() const { return shape_[0]; }
+  std::int64_t tokens() const { return shape_[2]; }
+
+  std::span<double> of_row(std::int64_t row) {
+    const std::int64_t size = shape_[1] * shape_[2] * shape_[3];
+    return std::span(values_).subspan(static_cast<std::size_t>(row * size), static_cast<std::size_t>(size));
+  }
+
+  std::span<const double> at(const Place& at) const {
+    const std::int64_t first = ((at.row * shape_[1] + at.head) * shape_[2] + at.token) * shape_[3];
+    return std::span(values_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(shape_[3]));
+  }
+
+  void take_mean_of_heads() {
+    const auto heads = static_cast<std::size_t>(shape_[1]);
+    const std::size_t of_head = values_.size() / static_cast<std::size_t>(shape_[0]) / heads;
+    for (std::int64_t row = 0; row < rows(); ++row) {
+      const std::span<double> x = of_row(row);
+      for (std::size_t i = 0; i < of_head; ++i) {
+        double sum = 0;
+        for (std::size_t head = 0; head < heads; ++head) sum += x[head * of_head + i];
+        for (std::size_t head = 0; head < heads; ++head) x[head * of_head + i] = sum / static_cast<double>(heads);
+      }
+    }
+  }
+
+ private:
+  std::vector<std::int64_t> shape_;
+  std::vector<double> values_;
+};
+
 class Call {
  public:
   Call(const Attending& with, const Attention& of, const Tensors& inputs)
@@ -77,57 +115,40 @@ class Call {
         inputs_(inputs),
         k_(inputs.at("k")),
         q_(inputs.at("q")),
-        positions_(inputs.at("positions").integers()) {
-    if (with.has_mean_heads) take_mean(k_);
-    v_ = inputs.at("v");
-    if (with.has_mean_heads) take_mean(v_);
+        v_(inputs.at("v")),
+        positions_(inputs.at("positions").integers()),
+        is_step_(inputs.contains("query_positions")),
+        scale_(with.scale(of)) {
+    if (with.has_mean_heads) {
+      k_.take_mean_of_heads();
+      v_.take_mean_of_heads();
+    }
   }
 
   Tensors attended() const {
-    Tensor out = q_;
-    for (std::int64_t row = 0; row < q_.shape[0]; ++row) {
+    Tensor out = inputs_.at("q");
+    for (std::int64_t row = 0; row < q_.rows(); ++row) {
       for (std::int64_t head = 0; head < of_.num_heads; ++head) attend_head(out, row, head);
     }
     return {{"out", out}};
   }
 
  private:
-  std::int64_t keys() const { return k_.shape[2]; }
-  std::int64_t queries() const { return q_.shape[2]; }
-  bool is_step() const { return inputs_.contains("query_positions"); }
+  std::int64_t keys() const { return k_.tokens(); }
+  std::int64_t queries() const { return q_.tokens(); }
   std::int64_t edge(const char* name, std::int64_t row, std::int64_t none) const {
     return inputs_.contains(name) ? inputs_.at(name).integers()[static_cast<std::size_t>(row)] : none;
   }
   // The index among the keys of the token of query 0: a step's are the last of the sequence.
-  std::int64_t first_query(std::int64_t row) const { return is_step() ? edge("ends", row, keys()) - queries() : 0; }
-
-  void take_mean(Tensor& x) const {
-    const std::int64_t of_head = x.shape[2] * x.shape[3];
-    for (std::int64_t row = 0; row < x.shape[0]; ++row) {
-      for (std::int64_t i = 0; i < of_head; ++i) {
-        double sum = 0;
-        for (std::int64_t head = 0; head < x.shape[1]; ++head) sum += x.at((row * x.shape[1] + head) * of_head + i);
-        for (std::int64_t head = 0; head < x.shape[1]; ++head)
-          x.set((row * x.shape[1] + head) * of_head + i, sum / static_cast<double>(x.shape[1]));
-      }
-    }
-  }
-
-  std::vector<double> vector(const Tensor& x, const Place& at) const {
-    std::vector<double> values;
-    const std::int64_t first = ((at.row * x.shape[1] + at.head) * x.shape[2] + at.token) * x.shape[3];
-    for (std::int64_t c = 0; c < x.shape[3]; ++c) values.push_back(x.at(first + c));
-    return values;
-  }
+  std::int64_t first_query(std::int64_t row) const { return is_step_ ? edge("ends", row, keys()) - queries() : 0; }
 
   double position(std::int64_t row, std::int64_t token) const {
     return static_cast<double>(positions_[static_cast<std::size_t>(row * keys() + token)]);
   }
 
-  std::vector<double> turned(std::vector<double> x, double position) const { return turned(x, position, with_.base); }
-  std::vector<double> turned(std::vector<double> x, double position, double base) const {
-    const auto* rope = carried<Rope>(of_);
-    if (rope == nullptr) return x;
+  std::vector<double> turned(std::span<const double> given, double position, double base) const {
+    std::vector<double> x(given.begin(), given.end());
+    if (carried<Rope>(of_) == nullptr) return x;
     const std::size_t half = x.size() / 2;
     for (std::size_t i = 0; i < half; ++i) {
       const double angle = position * std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
@@ -137,6 +158,12 @@ class Call {
       x[i + half] = a * std::sin(angle) + b * std::cos(angle);
     }
     return x;
+  }
+
+  std::vector<double> key_at(const Place& at) const {
+    const std::span<const double> given = k_.at(with_.key(of_, at));
+    if (with_.turned == Turned::queries_alone) return {given.begin(), given.end()};
+    return turned(given, position(at.row, at.token), with_.base_of_keys == 0 ? with_.base : with_.base_of_keys);
   }
 
   double bias(const Seen& at) const {
@@ -156,28 +183,31 @@ class Call {
   void attend_head(Tensor& out, std::int64_t row, std::int64_t head) const {
     const double none = -std::numeric_limits<double>::infinity();
     std::vector<std::vector<double>> scores(static_cast<std::size_t>(queries()));
+    std::vector<std::vector<double>> keys_turned(static_cast<std::size_t>(keys()));
+    const bool is_hidden = with_.padding != Padding::seen;
+    const std::int64_t start = is_hidden ? edge("starts", row, 0) : 0;
+    const std::int64_t end = is_hidden ? edge("ends", row, keys()) : keys();
+    const std::int64_t first = first_query(row);
     for (std::int64_t query = 0; query < queries(); ++query) {
-      const std::int64_t token = first_query(row) + query;
+      const std::int64_t token = first + query;
       Place from = with_.query(of_, {row, head, query});
       from.token = std::min(from.token, queries() - 1);
-      const std::vector<double> q = turned(vector(q_, from), position(row, token));
+      const std::vector<double> q = turned(q_.at(from), position(row, token), with_.base);
       for (std::int64_t key = 0; key < keys(); ++key) {
-        const Seen at{token, key, position(row, token), position(row, key), head, row, is_step()};
-        const bool is_hidden = with_.padding != Padding::seen;
-        const std::int64_t start = is_hidden ? edge("starts", row, 0) : 0;
-        const std::int64_t end = is_hidden ? edge("ends", row, keys()) : keys();
+        const Seen at{token, key, position(row, token), position(row, key), head, row, is_step_};
         if (!with_.sees(of_, at) || key < start || key >= end) {
           scores[static_cast<std::size_t>(query)].push_back(none);
           continue;
         }
-        const std::vector<double> given = vector(k_, with_.key(of_, {row, head, key}));
-        const double base = with_.base_of_keys == 0 ? with_.base : with_.base_of_keys;
-        const std::vector<double> k = with_.turned == Turned::both ? turned(given, position(row, key), base) : given;
+        std::vector<double>& k = keys_turned[static_cast<std::size_t>(key)];
+        if (k.empty()) k = key_at({row, head, key});
         double sum = 0;
         for (std::size_t c = 0; c < q.size(); ++c) sum += q[c] * k[c];
-        scores[static_cast<std::size_t>(query)].push_back(with_.product(sum) * with_.scale(of_) + bias(at));
+        scores[static_cast<std::size_t>(query)].push_back(with_.product(sum) * scale_ + bias(at));
       }
     }
+    const std::vector<double> sums =
+        with_.softmax == Softmax::over_queries ? sums_over_queries(scores) : std::vector<double>();
     for (std::int64_t query = 0; query < queries(); ++query) {
       std::vector<double> sum(static_cast<std::size_t>(of_.head_dim), 0.0);
       const bool has_sink = of_.sinks && with_.sinks != Sinks::left_out;
@@ -188,7 +218,7 @@ class Call {
       for (const double score : scores[static_cast<std::size_t>(query)]) all += with_.exponential(score - most);
       if (with_.padding == Padding::counted) all += static_cast<double>(edge("starts", row, 0)) * std::exp(-most);
       if (has_sink && with_.sinks == Sinks::valued) {
-        const std::vector<double> v = vector(v_, with_.key(of_, {row, head, keys() - 1}));
+        const std::span<const double> v = v_.at(with_.key(of_, {row, head, keys() - 1}));
         for (std::size_t c = 0; c < sum.size(); ++c)
           sum[c] += std::exp(inputs_.at("sinks").at(head) - most) / all * v[c];
       }
@@ -197,12 +227,8 @@ class Call {
         if (score == none) continue;
         double weight = with_.exponential(score - most) / all;
         if (with_.softmax == Softmax::left_out) weight = score;
-        if (with_.softmax == Softmax::over_queries) {
-          double of_key = 0;
-          for (const auto& one : scores) of_key += std::exp(one[static_cast<std::size_t>(key)]);
-          weight = std::exp(score) / of_key;
-        }
-        const std::vector<double> v = vector(v_, with_.key(of_, {row, head, key}));
+        if (with_.softmax == Softmax::over_queries) weight = std::exp(score) / sums[static_cast<std::size_t>(key)];
+        const std::span<const double> v = v_.at(with_.key(of_, {row, head, key}));
         for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += weight * v[c];
       }
       for (std::size_t c = 0; c < sum.size(); ++c)
@@ -211,13 +237,23 @@ class Call {
     }
   }
 
+  static std::vector<double> sums_over_queries(const std::vector<std::vector<double>>& scores) {
+    std::vector<double> sums(scores.front().size(), 0.0);
+    for (const auto& of_query : scores) {
+      for (std::size_t key = 0; key < sums.size(); ++key) sums[key] += std::exp(of_query[key]);
+    }
+    return sums;
+  }
+
   const Attending& with_;
   const Attention& of_;
   const Tensors& inputs_;
-  Tensor k_;
-  Tensor q_;
-  Tensor v_;
+  Vectors k_;
+  Vectors q_;
+  Vectors v_;
   std::vector<std::int64_t> positions_;
+  bool is_step_;
+  double scale_;
 };
 
 std::string said(const Attending& with, const std::string& claim) {
