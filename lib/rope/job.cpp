@@ -104,6 +104,7 @@ RopePass backward_pass(const Rope& encoding) {
 RopeJob::RopeJob(const PairTurns& turns, const Rope& encoding, const RopePass& pass, Rounding rounding,
                  const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y)
     : dtype(x.dtype),
+      y_dtype(y.dtype),
       memory{x.data + bytes_before(encoding, x.dtype),
              {x.batch_stride, x.token_stride, x.head_stride},
              y.data + bytes_before(encoding, y.dtype),

@@ -138,14 +138,16 @@ class UnitHooks {
 struct RopeJob {
   /// Turns the vectors of x into y, whose geometry is that of `encoding`. Precondition: x and y are floating, of one
   /// shape, head_dim wide, y is x or apart from it, and there is a position for each token (and axis). Under powers the
-  /// rounding is certified.
+  /// rounding is certified. To be turned, y is of x's dtype, or of 16 bits where x is float32, all pairs turn by one
+  /// position and the rounding is certified.
   RopeJob(const PairTurns& turns, const Rope& encoding, const RopePass& pass, Rounding rounding, const ConstHeads& x,
           std::span<const std::int64_t> positions, const Heads& y);
 
   std::int64_t units_per_token() const { return (memory.heads + rows.heads_per_row - 1) / rows.heads_per_row; }
   std::int64_t units() const { return memory.batch * memory.tokens * units_per_token(); }
 
-  Dtype dtype;
+  Dtype dtype;  ///< of x
+  Dtype y_dtype;
   HeadMemory memory;
   ChannelPlaces channels;
   RowSource rows;

@@ -4,7 +4,8 @@
 //   2. The plan of that length has frequencies and rotations of small steps (plan.hpp).
 //   3. Units of work, tokens and heads, are shared among threads (job.hpp), and turned by kernels that are compiled
 //      once per dtype and Highway target (tiers/, kernels/).
-//   4. Results of another dtype go by way of cast.cpp; encodings without a pair are copied (standing.cpp).
+//   4. Results of another dtype go by way of cast.cpp, but for 16 bits of float32, which have kernels; encodings without
+//      a pair are copied (standing.cpp).
 //
 // docs/proofs/rope.md shows that results are the nearest values.
 
@@ -31,7 +32,11 @@ void turn_at_length(const RopePlans& plans, std::int64_t length, const RopePass&
   const RopePlan& plan = plans.for_length(length, own);
   const bool ordinary = plan.factor.high >= 0x1p-20 && plan.factor.high <= 0x1p20;
   if (!ordinary) rounding = Rounding::certified;
-  if (x.dtype != y.dtype) return turn_and_round(plan, pass, rounding, x, positions, y);
+  if (x.dtype == Dtype::float32 && size_of(y.dtype) == 2) {
+    rounding = Rounding::certified;  // as quick, and within fast's bound
+  } else if (x.dtype != y.dtype) {
+    return turn_and_round(plan, pass, rounding, x, positions, y);
+  }
   const RopeJob job(PairTurns(plan), plan.encoding, pass, rounding, x, positions, y);
   share(job.units(), x.batch * x.tokens * x.heads * x.head_dim,
         [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });

@@ -19,18 +19,55 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "lib/rope/kernels/run-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-// Vectors that a quick tier leaves open, for later: their elements before, which y may have overwritten.
-template <class Element>
+inline constexpr std::size_t most_deferred = 16;
+
+// The elements before of vectors that are left open, which y may have overwritten.
+template <class DE>
+class CopiedPairs {
+ public:
+  using Element = hn::TFromD<DE>;
+  HWY_INLINE void Keep(std::size_t k, const Element* first, const Element* second) {
+    const DE de;
+    hn::Store(hn::LoadU(de, first), de, copies_[k]);
+    hn::Store(hn::LoadU(de, second), de, copies_[k] + hn::Lanes(de));
+  }
+  const Element* First(std::size_t k) const { return copies_[k]; }
+  const Element* Second(std::size_t k) const { return copies_[k] + hn::Lanes(DE()); }
+
+ private:
+  alignas(64) Element copies_[most_deferred][2 * 64 / sizeof(Element)];
+};
+
+// The same of another type than y's, which is apart from them.
+template <class From>
+class PairsApart {
+ public:
+  HWY_INLINE void Keep(std::size_t k, const From* first, const From* second) {
+    firsts_[k] = first;
+    seconds_[k] = second;
+  }
+  const From* First(std::size_t k) const { return firsts_[k]; }
+  const From* Second(std::size_t k) const { return seconds_[k]; }
+
+ private:
+  const From* firsts_[most_deferred];
+  const From* seconds_[most_deferred];
+};
+
+// Vectors that a quick tier leaves open, for later.
+template <class Quick>
 struct Deferred {
-  static constexpr std::size_t most = 16;
-  static constexpr std::size_t lanes = 64 / sizeof(Element);
-  alignas(64) Element x[most][2 * lanes];
+  using Element = typename Quick::Element;
+  using From = typename Quick::From;
+  static constexpr std::size_t most = most_deferred;
+  std::conditional_t<std::is_same_v<From, Element>, CopiedPairs<typename Quick::DE>, PairsApart<From>> x;
   Element* y0[most];
   Element* y1[most];
   std::size_t pair[most];
@@ -39,12 +76,13 @@ struct Deferred {
 
 // Turns what was deferred.
 template <class Kernel, Pairing in, Pairing out>
-HWY_NOINLINE void TurnDeferred(const RowFor<Kernel>& row, const Deferred<ElementOf<Kernel>>& open, std::size_t count) {
+HWY_NOINLINE void TurnDeferred(const RowFor<Kernel>& row, const Deferred<typename QuickTier<Kernel>::Quick>& open,
+                               std::size_t count) {
   using Quick = typename QuickTier<Kernel>::Quick;
   const std::size_t lanes = hn::Lanes(typename Quick::DE());
   for (std::size_t k = 0; k < count; ++k) {
-    const auto* const x0 = open.x[k];
-    const auto* const x1 = x0 + lanes;
+    const auto* const x0 = open.x.First(k);
+    const auto* const x1 = open.x.Second(k);
     const std::size_t pair = open.pair[k];
     if (!Quick::template Mend<in, out>(row, pair, open.pairs[k], x0, x1, open.y0[k], open.y1[k]))
       TurnPairs<Kernel, Rounding::certified, in, out>(row, pair, pair + lanes, x0, x1, open.y0[k], open.y1[k]);
@@ -57,29 +95,28 @@ HWY_NOINLINE void TurnDeferred(const RowFor<Kernel>& row, const Deferred<Element
 // is open.
 template <class Kernel, Pairing in, Pairing out, Caching caching>
 HWY_NOINLINE void TurnDeferring(const RowFor<Kernel>& row, std::size_t whole,
-                                const HeadsOfToken<ElementOf<Kernel>>& work) {
+                                const HeadsOfToken<FromOf<Kernel>, ElementOf<Kernel>>& work) {
   using Quick = typename QuickTier<Kernel>::Quick;
-  const typename Quick::DE de;
-  const std::size_t lanes = hn::Lanes(de);
+  const std::size_t lanes = hn::Lanes(typename Quick::DE());
+  constexpr std::size_t most_lanes = hn::MaxLanes(typename Quick::DE());
   auto pointers = PointersAt<in, out>(work, {0, 0});
   const Quick quick(row);
-  Deferred<ElementOf<Kernel>> open;
+  Deferred<Quick> open;
   std::size_t k = 0;
   std::int64_t head = 0;
   std::size_t i = 0;
-  const ElementOf<Kernel>* first = nullptr;
-  const ElementOf<Kernel>* second = nullptr;
+  const FromOf<Kernel>* first = nullptr;
+  const FromOf<Kernel>* second = nullptr;
   const auto begin = [&]() HWY_ATTR {
     first = pointers.x0 + channel_step<in> * i;
     second = in == Pairing::half ? pointers.x1 + i : first + lanes;
-    PrefetchAhead(first);
-    PrefetchAhead(second);
+    PrefetchLinesAhead<most_lanes>(first);
+    PrefetchLinesAhead<most_lanes>(second);
     return quick.template Begin<Rounding::certified, in, out>(row, i, first, second);
   };
   auto begun = begin();
   while (head != work.heads) {
-    hn::Store(hn::LoadU(de, first), de, open.x[k]);
-    hn::Store(hn::LoadU(de, second), de, open.x[k] + lanes);
+    open.x.Keep(k, first, second);
     open.pair[k] = i;
     auto* const y0 = pointers.y0 + channel_step<out> * i;
     auto* const y1 = pointers.y1 + i;

@@ -34,9 +34,11 @@ namespace sextant::HWY_NAMESPACE {
 // far ahead in the code, and so finds work there that does not wait for this vector's results.
 template <class Tier, Rounding rounding, Pairing in, Pairing out, Caching caching, class Row>
 HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
-                               const HeadsOfToken<typename Tier::Quick::Element>& work, Place from) {
+                               const HeadsOfToken<typename Tier::Quick::From, typename Tier::Quick::Element>& work,
+                               Place from) {
   using Quick = typename Tier::Quick;
   const std::size_t lanes = hn::Lanes(typename Quick::DE());
+  constexpr std::size_t most_lanes = hn::MaxLanes(typename Quick::DE());
   auto pointers = PointersAt<in, out>(work, {from.head, 0});
   const std::int64_t x_stride = work.x_stride;
   const std::int64_t y_stride = work.y_stride;
@@ -47,8 +49,8 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
   const auto begin = [&]() HWY_ATTR {
     const auto* const first = pointers.x0 + channel_step<in> * i;
     const auto* const second = in == Pairing::half ? pointers.x1 + i : first + lanes;
-    PrefetchAhead(first);
-    PrefetchAhead(second);
+    PrefetchLinesAhead<most_lanes>(first);
+    PrefetchLinesAhead<most_lanes>(second);
     return quick.template Begin<rounding, in, out>(row, i, first, second);
   };
   auto begun = begin();
@@ -73,7 +75,8 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
 }
 
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
-void TurnHeads(const RowFor<Kernel>& row, std::size_t count, const HeadsOfToken<ElementOf<Kernel>>& work) {
+void TurnHeads(const RowFor<Kernel>& row, std::size_t count,
+               const HeadsOfToken<FromOf<Kernel>, ElementOf<Kernel>>& work) {
   const auto turn = [&](Place from, std::size_t last) {
     const auto [x0, x1, y0, y1] = PointersAt<in, out>(work, from);
     TurnPairs<Kernel, rounding, in, out>(row, from.pair, last, x0, x1, y0, y1);

@@ -28,10 +28,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// A kernel is one dtype's arithmetic: its Element, Row and dtype; Fill, which makes the row of a token; Turn, which
-/// turns a vector of pairs whatever they are; and QuickTier, if a quicker one is worth a try before.
+/// A kernel is one dtype's arithmetic: its Element, Row and dtype; From, what the elements of x are, where that is not
+/// Element too; Fill, which makes the row of a token; Turn, which turns a vector of pairs whatever they are; and
+/// QuickTier, if a quicker one is worth a try before.
 template <class Kernel>
 using ElementOf = typename Kernel::Element;
+template <class Kernel>
+using FromOf = typename Kernel::From;
 template <class Kernel>
 using RowFor = typename Kernel::Row;
 
@@ -55,26 +58,28 @@ HWY_INLINE void CopyElement(const Element* from, Element* to) {
 // Zeros, which pad sequences and which no certificate holds for, become zeros, unless powers of pairs ask for their
 // signs.
 template <class Kernel, Rounding rounding>
-HWY_INLINE auto TurnVector(const RowFor<Kernel>& row, std::size_t i, const PairOf<hn::Vec<typename Kernel::DE>>& x) {
+HWY_INLINE auto TurnVector(const RowFor<Kernel>& row, std::size_t i, const PairOf<hn::Vec<typename Kernel::DX>>& x) {
+  const typename Kernel::DX dx;
   const typename Kernel::DE de;
   const auto magnitude = hn::ShiftLeft<1>(hn::Or(x.first, x.second));
-  if (!Kernel::Row::Bounds::of_pairs && HWY_UNLIKELY(hn::AllTrue(de, hn::Eq(magnitude, hn::Zero(de)))))
-    return PairOf<hn::Vec<typename Kernel::DE>>{magnitude, magnitude};
+  if (!Kernel::Row::Bounds::of_pairs && HWY_UNLIKELY(hn::AllTrue(dx, hn::Eq(magnitude, hn::Zero(dx)))))
+    return PairOf<hn::Vec<typename Kernel::DE>>{hn::Zero(de), hn::Zero(de)};
   return Kernel::template Turn<rounding>(row, i, x);
 }
 
 // Pairs [first, last) of a row: under Pairing::half their first and second channels at the two pointers, else all of
 // them at the first. y may be x.
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
-HWY_NOINLINE void TurnPairs(const RowFor<Kernel>& row, std::size_t first, std::size_t last, const ElementOf<Kernel>* x0,
-                            const ElementOf<Kernel>* x1, ElementOf<Kernel>* y0, ElementOf<Kernel>* y1) {
+HWY_NOINLINE void TurnPairs(const RowFor<Kernel>& row, std::size_t first, std::size_t last, const FromOf<Kernel>* x0,
+                            const FromOf<Kernel>* x1, ElementOf<Kernel>* y0, ElementOf<Kernel>* y1) {
   using Element = ElementOf<Kernel>;
+  const typename Kernel::DX dx;
   const typename Kernel::DE de;
   const std::size_t lanes = hn::Lanes(de);
   const std::size_t count = last - first;
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto x = LoadPairs<in>(de, x0 + channel_step<in> * i, x1 + i);
+    const auto x = LoadPairs<in>(dx, x0 + channel_step<in> * i, x1 + i);
     StorePairs<out>(de, TurnVector<Kernel, rounding>(row, first + i, x), y0 + channel_step<out> * i, y1 + i);
   }
   if (i == count) return;
@@ -82,14 +87,16 @@ HWY_NOINLINE void TurnPairs(const RowFor<Kernel>& row, std::size_t first, std::s
   // with.
   const std::size_t rest = count - i;
   constexpr std::size_t most = 16;
-  Element firsts[most] = {};
-  Element seconds[most] = {};
+  FromOf<Kernel> x_firsts[most] = {};
+  FromOf<Kernel> x_seconds[most] = {};
   for (std::size_t k = 0; k < lanes; ++k) {
     const std::size_t from = i + std::min(k, rest - 1);
-    CopyElement(x0 + channel_step<in> * from, firsts + k);
-    CopyElement(in == Pairing::half ? x1 + from : x0 + 2 * from + 1, seconds + k);
+    CopyElement(x0 + channel_step<in> * from, x_firsts + k);
+    CopyElement(in == Pairing::half ? x1 + from : x0 + 2 * from + 1, x_seconds + k);
   }
-  const auto y = TurnVector<Kernel, rounding>(row, first + i, LoadPairs<Pairing::half>(de, firsts, seconds));
+  const auto y = TurnVector<Kernel, rounding>(row, first + i, LoadPairs<Pairing::half>(dx, x_firsts, x_seconds));
+  Element firsts[most] = {};
+  Element seconds[most] = {};
   StorePairs<Pairing::half>(de, y, firsts, seconds);
   for (std::size_t k = 0; k < rest; ++k) {
     CopyElement(firsts + k, y0 + channel_step<out> * (i + k));
@@ -98,10 +105,10 @@ HWY_NOINLINE void TurnPairs(const RowFor<Kernel>& row, std::size_t first, std::s
 }
 
 // Where the rotated channels of a token's heads lie.
-template <class Element>
+template <class From, class Element = From>
 struct HeadsOfToken {
-  const Element* x0;
-  const Element* x1;
+  const From* x0;
+  const From* x1;
   std::int64_t x_stride;
   Element* y0;
   Element* y1;
@@ -115,16 +122,16 @@ struct Place {
   std::size_t pair = 0;
 };
 
-template <class Element>
+template <class From, class Element>
 struct Pointers {
-  const Element* x0;
-  const Element* x1;
+  const From* x0;
+  const From* x1;
   Element* y0;
   Element* y1;
 };
 
-template <Pairing in, Pairing out, class Element>
-HWY_INLINE Pointers<Element> PointersAt(const HeadsOfToken<Element>& work, Place at) {
+template <Pairing in, Pairing out, class From, class Element>
+HWY_INLINE Pointers<From, Element> PointersAt(const HeadsOfToken<From, Element>& work, Place at) {
   const std::int64_t x = at.head * work.x_stride;
   const std::int64_t y = at.head * work.y_stride;
   return {work.x0 + x + channel_step<in> * at.pair, work.x1 + x + at.pair, work.y0 + y + channel_step<out> * at.pair,
@@ -138,6 +145,12 @@ HWY_INLINE void PrefetchAhead(const void* from) {
   // A pointer may not lie beyond the end of an array, an address may.
   hwy::Prefetch(reinterpret_cast<const unsigned char*>(reinterpret_cast<std::uintptr_t>(from) +
                                                        bytes_ahead));  // NOLINT(performance-no-int-to-ptr)
+}
+
+/// The same for every line of so many elements.
+template <std::size_t count, class From>
+HWY_INLINE void PrefetchLinesAhead(const From* from) {
+  for (std::size_t i = 0; i < count; i += 64 / sizeof(From)) PrefetchAhead(from + i);
 }
 
 }  // namespace sextant::HWY_NAMESPACE

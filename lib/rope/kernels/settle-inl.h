@@ -38,9 +38,9 @@ SettledPair SettlePowered(const Row& row, std::size_t entry, std::size_t pair, d
   return row.source->turns.powers->settle(static_cast<std::int64_t>(pair), row.position, first, second);
 }
 
-/// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results to
-/// y0[lane], y1[lane].
-template <Dtype dtype, class Row, class Element>
+/// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results, of
+/// dtype to, to the low bytes of y0[lane], y1[lane].
+template <Dtype from, Dtype to, class Row, class Element>
 HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open, const Element* x0, const Element* x1,
                               Element* y0, Element* y1) {
   const Doubles d;
@@ -52,11 +52,11 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
     if ((open & 1) == 0) continue;
     // Lanes beyond the last pair repeat it.
     const std::size_t pair = std::min(row.first_pair + i + lane, turns.frequencies->pairs() - 1);
-    const double first = load(dtype, bytes(x0, lane));
-    const double second = load(dtype, bytes(x1, lane));
+    const double first = load(from, bytes(x0, lane));
+    const double second = load(from, bytes(x1, lane));
     const auto put = [&](const SettledPair& y) {
-      store(dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));
-      store(dtype, y.second, reinterpret_cast<std::byte*>(y1 + lane));
+      store(to, y.first, reinterpret_cast<std::byte*>(y0 + lane));
+      store(to, y.second, reinterpret_cast<std::byte*>(y1 + lane));
     };
     if constexpr (Row::Bounds::of_pairs) {
       put(SettlePowered(row, i + lane, pair, first, second));
@@ -69,7 +69,7 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
     alignas(64) double parts[4][FrequencyPieces::lanes];
     StorePrecise(turn, 0, parts[2], parts[0], parts[3], parts[1]);
     put(settle({turns.plan,
-                dtype,
+                to,
                 static_cast<std::int64_t>(pair),
                 position,
                 first,
@@ -80,8 +80,9 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
 }
 
 /// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN
-/// of both. Under powers of pairs, zeros keep the sign that the formula gives them.
-template <Dtype dtype, class Row, class DU, class M>
+/// of both. Under powers of pairs, zeros keep the sign that the formula gives them. Lanes are those of x's elements;
+/// `quiet_nan` is that of y's dtype, whose values fill the low bytes of theirs. (Targets are little-endian.)
+template <Dtype from, Dtype to, class Row, class DU, class M>
 HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i, M open, const PairOf<hn::Vec<DU>>& x,
                                             PairOf<hn::Vec<DU>> y, hn::TFromD<DU> infinity, hn::TFromD<DU> quiet_nan) {
   using Element = hn::TFromD<DU>;
@@ -108,8 +109,8 @@ HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i
   std::uint8_t bits[8] = {};
   hn::StoreMaskBits(du, rest, bits);
   const std::uint32_t lanes = (std::uint32_t{1} << hn::Lanes(du)) - 1;
-  SettleLanes<dtype>(row, i, (std::uint32_t{bits[0]} | std::uint32_t{bits[1]} << 8) & lanes, in[0], in[1], out[0],
-                     out[1]);
+  SettleLanes<from, to>(row, i, (std::uint32_t{bits[0]} | std::uint32_t{bits[1]} << 8) & lanes, in[0], in[1], out[0],
+                        out[1]);
   return {hn::Load(du, out[0]), hn::Load(du, out[1])};
 }
 

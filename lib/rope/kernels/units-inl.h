@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "lib/rope/job.hpp"
@@ -32,23 +33,28 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-template <class Element>
-void MoveChannels(const Move& move, const Element* x, Element* y) {
-  if (move.to_step == 1 && move.from_step == 1) {
+// Channels that no frequency turns: bit for bit, or rounded where y is of another dtype.
+template <class Kernel>
+void MoveChannels(const Move& move, const FromOf<Kernel>* x, ElementOf<Kernel>* y) {
+  using Element = ElementOf<Kernel>;
+  if constexpr (!std::is_same_v<FromOf<Kernel>, Element>) {
+    Kernel::RoundChannels(move, x, y);
+  } else if (move.to_step == 1 && move.from_step == 1) {
     if (move.count > 0) std::memcpy(y + move.to, x + move.from, static_cast<std::size_t>(move.count) * sizeof(Element));
-    return;
+  } else {
+    for (std::int64_t k = 0; k < move.count; ++k)
+      CopyElement(x + move.from + k * move.from_step, y + move.to + k * move.to_step);
   }
-  for (std::int64_t k = 0; k < move.count; ++k)
-    CopyElement(x + move.from + k * move.from_step, y + move.to + k * move.to_step);
 }
 
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
 void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
   using Element = ElementOf<Kernel>;
-  constexpr std::size_t on_stack = 8192 / sizeof(Element);
-  Element small[on_stack];
-  std::vector<Element> large;
-  Element* aside = small;
+  using From = FromOf<Kernel>;
+  constexpr std::size_t on_stack = 8192 / sizeof(From);
+  From small[on_stack];
+  std::vector<From> large;
+  From* aside = small;
   const auto set_aside = static_cast<std::size_t>(job.channels.set_aside);
   if (set_aside > on_stack) {
     large.resize(set_aside);
@@ -57,7 +63,7 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
   const HeadMemory& memory = job.memory;
   const std::int64_t heads_per_unit = job.rows.heads_per_row;
   const std::int64_t units_per_token = job.units_per_token();
-  const auto* const x = reinterpret_cast<const Element*>(memory.x);
+  const auto* const x = reinterpret_cast<const From*>(memory.x);
   auto* const y = reinterpret_cast<Element*>(memory.y);
   const std::size_t pairs = job.rows.turns.frequencies->pairs();
   const auto turn_tile = [&](std::int64_t unit, std::size_t tile, const RowFor<Kernel>& row) {
@@ -66,9 +72,9 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
     const std::int64_t head_end = std::min(head_begin + heads_per_unit, memory.heads);
     const std::int64_t batch = token / memory.tokens;
     const std::int64_t in_batch = token % memory.tokens;
-    const Element* const x_token = x + batch * memory.x_strides[0] + in_batch * memory.x_strides[1];
+    const From* const x_token = x + batch * memory.x_strides[0] + in_batch * memory.x_strides[1];
     Element* const y_token = y + batch * memory.y_strides[0] + in_batch * memory.y_strides[1];
-    const auto turn_heads = [&](const Element* from, Element* to, std::int64_t heads) {
+    const auto turn_heads = [&](const From* from, Element* to, std::int64_t heads) {
       from += channel_step<in> * tile;
       to += channel_step<out> * tile;
       TurnHeads<Kernel, rounding, in, out>(
@@ -82,15 +88,15 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
     const bool moves = tile == 0 && (job.channels.moves[0].count > 0 || job.channels.moves[1].count > 0);
     if (set_aside == 0 && !moves) return;
     for (std::int64_t head = head_begin; head < head_end; ++head) {
-      const Element* from = x_token + head * memory.x_strides[2];
+      const From* from = x_token + head * memory.x_strides[2];
       Element* const to = y_token + head * memory.y_strides[2];
       if (set_aside > 0) {
-        if (tile == 0) std::memcpy(aside, from, set_aside * sizeof(Element));
+        if (tile == 0) std::memcpy(aside, from, set_aside * sizeof(From));
         from = aside;
         turn_heads(from, to, 1);
       }
       if (!moves) continue;
-      for (const Move& move : job.channels.moves) MoveChannels(move, from, to);
+      for (const Move& move : job.channels.moves) MoveChannels<Kernel>(move, from, to);
     }
   };
   RowFor<Kernel> row;

@@ -63,7 +63,9 @@ template <class Bounds>
 struct TurnFloat32 {
   static constexpr Dtype dtype = Dtype::float32;
   using Element = std::uint32_t;
+  using From = Element;
   using DE = hn::Rebind<Element, Doubles>;
+  using DX = DE;
   using Pair = PairOf<hn::Vec<DE>>;
   using Row = Float32Row<Bounds>;
 
@@ -97,7 +99,7 @@ struct TurnFloat32 {
       const auto second = Float32::Certify(d, y.second, bound);
       const auto open = hn::Or(first.undecided, second.undecided);
       if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
-        return SettleMasked<dtype>(du, row, i, open, x, {first.bits, second.bits}, 0x7F800000U, 0x7FC00000U);
+        return SettleMasked<dtype, dtype>(du, row, i, open, x, {first.bits, second.bits}, 0x7F800000U, 0x7FC00000U);
       }
       return {first.bits, second.bits};
     }
@@ -109,6 +111,7 @@ struct TurnFloat32 {
 /// float32 elements, two vectors of doubles at a time.
 struct QuickFloat32 {
   using Element = std::uint32_t;
+  using From = Element;
   using DF = hn::Repartition<float, Doubles>;
   using DE = hn::RebindToUnsigned<DF>;
   using Wide = PairOf<DoubleVector>;

@@ -55,7 +55,9 @@ template <class Bounds>
 struct TurnFloat64 {
   static constexpr Dtype dtype = Dtype::float64;
   using Element = std::uint64_t;
+  using From = Element;
   using DE = hn::Rebind<Element, Doubles>;
+  using DX = DE;
   using Pair = PairOf<hn::Vec<DE>>;
   using Row = Float64Row<Bounds>;
 
@@ -104,8 +106,8 @@ struct TurnFloat64 {
         hn::And(hn::Ge(size, hn::Set(d, Bounds::least_size)), hn::Le(size, hn::Set(d, Bounds::largest_size)));
     const auto open = hn::Or(hn::Or(first.undecided, second.undecided), hn::RebindMask(du, hn::Not(inside)));
     if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
-      return SettleMasked<dtype>(du, row, i, open, x, {first.bits, second.bits}, std::uint64_t{0x7FF} << 52,
-                                 std::uint64_t{0xFFF} << 51);
+      return SettleMasked<dtype, dtype>(du, row, i, open, x, {first.bits, second.bits}, std::uint64_t{0x7FF} << 52,
+                                        std::uint64_t{0xFFF} << 51);
     }
     return {first.bits, second.bits};
   }
@@ -116,6 +118,7 @@ struct TurnFloat64 {
 /// float64 elements, a vector of pairs at a time (docs/proofs/rope.md, step 21).
 struct QuickFloat64 {
   using Element = std::uint64_t;
+  using From = Element;
   using DE = hn::Rebind<Element, Doubles>;
   using Mask = hn::Mask<Doubles>;
   static constexpr bool defers = false;

@@ -70,6 +70,7 @@ struct FourOperations {
   using DN = hn::CappedTag<Number, 64 / sizeof(Number)>;
   using DE = hn::RebindToUnsigned<DN>;
   using Element = hn::TFromD<DE>;
+  using From = Element;
   using Begun = PairOf<hn::Vec<DN>>;
   static constexpr bool defers = false;
 

@@ -1,13 +1,15 @@
-// float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled once
-// per target.
+// float16 and bfloat16 results, of elements alike or of float32, for one Highway target. Included inside HWY_NAMESPACE by
+// a file that is compiled once per target.
 //
-//   1. Elements are widened to float and turned in double.
+//   1. Elements are widened to float, unless they are, and turned in double.
 //   2. Both ends of the bound about each y are rounded to float, to odd, so that the rounding to 16 bits that follows
 //      is that of the ends themselves.
 //   3. Where both ends come to the same bits the truth does too. Other lanes, and elements that are not finite or
 //      beyond the bounds' range, go to settle-inl.h.
 //
-// docs/proofs/rope.md, steps 1 and 2, has the certificate.
+//   4. Channels of float32 that no frequency turns are rounded.
+//
+// docs/proofs/rope.md, steps 1, 2 and 24, has the certificate.
 
 #if defined(SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_
@@ -19,6 +21,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "lib/kernels/certify-inl.h"
 #include "lib/rope/kernels/settle-inl.h"
@@ -28,14 +33,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// 16-bit elements, in double, under either rounding.
-template <class Type, class Bounds>
-struct TurnNarrow {
+/// 16-bit results of elements of FromType, in double, under either rounding.
+template <class Type, class FromType, class Bounds>
+struct TurnToNarrow {
   static constexpr Dtype dtype = Type::dtype;
   using Element = std::uint16_t;
+  using From = typename FromType::Element;
   using DF = hn::CappedTag<float, 16>;
   using DE = hn::Rebind<Element, DF>;
+  using DX = hn::Rebind<From, DF>;
+  using Bits = hn::Rebind<std::uint32_t, DF>;
   using Pair = PairOf<hn::Vec<DE>>;
+  static constexpr bool is_cast = !std::is_same_v<Type, FromType>;
   using Row = NarrowRow<Bounds>;
   static constexpr bool is_float16 = Type::dtype == Dtype::float16;
   static constexpr Element infinity = is_float16 ? 0x7C00 : 0x7F80;
@@ -44,8 +53,8 @@ struct TurnNarrow {
   template <Pairing in, Pairing out>
   static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
     constexpr bool together = in == Pairing::interleaved && out == Pairing::interleaved;
-    constexpr PairOrder order = is_float16 || together ? PairOrder::natural : PairOrder::even_then_odd;
-    if constexpr (!Bounds::of_pairs) {
+    constexpr PairOrder order = is_float16 || together || is_cast ? PairOrder::natural : PairOrder::even_then_odd;
+    if constexpr (!Bounds::of_pairs && !is_cast) {
       if (FillInFloat(source, token, order, row)) return;
     }
     FillAnchoredRow<dtype>(source, token, first_pair, count, row);
@@ -59,17 +68,24 @@ struct TurnNarrow {
       fill(row.bounds.bounds);
       fill(row.bounds.largests);
     }
-    FillFloats<dtype>(source, count, order, row);
+    // Products of floats are exact in two parts, whatever the first one is.
+    FillFloats<dtype>(source, count, order, is_cast ? HeadLength::whole : HeadLength::exact_product, row);
   }
 
-  static HWY_INLINE hn::Vec<DF> Widened(hn::Vec<DE> x) { return WidenedToFloat(Type(), DF(), x); }
+  static HWY_INLINE hn::Vec<DF> Widened(hn::Vec<DX> x) {
+    if constexpr (is_cast) {
+      return hn::BitCast(DF(), x);
+    } else {
+      return WidenedToFloat(Type(), DF(), x);
+    }
+  }
 
-  static HWY_INLINE hn::Vec<hn::Rebind<std::uint32_t, DF>> Bits(hn::Vec<DF> value) {
+  static HWY_INLINE hn::Vec<Bits> RoundedBits(hn::Vec<DF> value) {
     if constexpr (is_float16) return Float16Bits(DF(), value);
     return BFloat16Bits(DF(), value);
   }
 
-  static HWY_INLINE hn::Vec<DE> Narrowed(hn::Vec<hn::Rebind<std::uint32_t, DF>> bits) {
+  static HWY_INLINE hn::Vec<DE> Narrowed(hn::Vec<Bits> bits) {
     const hn::Rebind<std::int32_t, DF> di;
     return hn::DemoteTo(DE(), hn::BitCast(di, bits));
   }
@@ -102,10 +118,9 @@ struct TurnNarrow {
   }
 
   template <Rounding>
-  static HWY_NOINLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
+  static HWY_NOINLINE Pair Turn(const Row& row, std::size_t i, const PairOf<hn::Vec<DX>>& x) {
     const DF df;
-    const DE de;
-    const hn::Rebind<std::uint32_t, DF> du;
+    const Bits du;
     const auto x0 = Widened(x.first);
     const auto x1 = Widened(x.second);
 #if HWY_TARGET == HWY_SCALAR
@@ -116,10 +131,10 @@ struct TurnNarrow {
     const OddEnds later =
         OddEndsOf(row, i + hn::Lanes(Doubles()), hn::UpperHalf(HalfOfDF(), x0), hn::UpperHalf(HalfOfDF(), x1));
 #endif
-    const auto first = Bits(Joined(later.upper.first, earlier.upper.first));
-    const auto second = Bits(Joined(later.upper.second, earlier.upper.second));
-    const auto first_below = Bits(Joined(later.lower.first, earlier.lower.first));
-    const auto second_below = Bits(Joined(later.lower.second, earlier.lower.second));
+    const auto first = RoundedBits(Joined(later.upper.first, earlier.upper.first));
+    const auto second = RoundedBits(Joined(later.upper.second, earlier.upper.second));
+    const auto first_below = RoundedBits(Joined(later.lower.first, earlier.lower.first));
+    const auto second_below = RoundedBits(Joined(later.lower.second, earlier.lower.second));
     // NaN and infinity are told by x, since they pass the comparison of bits; each by itself, since some targets'
     // greater of a NaN and a number is the number.
     const auto largest = row.bounds.Largest(df, i);
@@ -128,10 +143,46 @@ struct TurnNarrow {
         hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)), hn::RebindMask(du, hn::Not(finite)));
     const Pair y{Narrowed(first), Narrowed(second)};
     if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
-    const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
-    return SettleMasked<dtype>(de, row, i, narrow_open, x, y, infinity, quiet_nan);
+    if constexpr (is_cast) {
+      const auto settled = SettleMasked<FromType::dtype, dtype>(
+          du, row, i, open, x, PairOf<hn::Vec<Bits>>{first, second}, 0x7F800000U, quiet_nan);
+      return {Narrowed(settled.first), Narrowed(settled.second)};
+    } else {
+      const DE de;
+      const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
+      return SettleMasked<dtype, dtype>(de, row, i, narrow_open, x, y, infinity, quiet_nan);
+    }
+  }
+
+  /// Channels that do not turn, each rounded, a NaN to the canonical one.
+  static void RoundChannels(const Move& move, const From* x, Element* y) {
+    const DF df;
+    const DE de;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
+    std::int64_t k = 0;
+    if (move.from_step == 1 && move.to_step == 1) {
+      for (; k + lanes <= move.count; k += lanes) {
+        const auto value = Widened(hn::LoadU(DX(), x + move.from + k));
+        const auto nan = hn::RebindMask(Bits(), hn::IsNaN(value));
+        hn::StoreU(Narrowed(hn::IfThenElse(nan, hn::Set(Bits(), quiet_nan), RoundedBits(value))), de, y + move.to + k);
+      }
+    }
+    for (; k < move.count; ++k) {
+      const double value =
+          load(FromType::dtype, reinterpret_cast<const std::byte*>(x + move.from + k * move.from_step));
+      store(dtype, std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value,
+            reinterpret_cast<std::byte*>(y + move.to + k * move.to_step));
+    }
   }
 };
+
+/// 16-bit elements.
+template <class Type, class Bounds>
+struct TurnNarrow : TurnToNarrow<Type, Type, Bounds> {};
+
+/// float32 elements into those of 16 bits.
+template <class Type>
+struct TurnFloat32To : TurnToNarrow<Type, Float32, SharedBounds> {};
 
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -60,12 +60,13 @@ HWY_INLINE void StoreInOrder(DF df, PairOrder order, V earlier, V later, float* 
 /// for bfloat16, whose product with an element is exact.
 enum class HeadLength { whole, exact_product };
 
-/// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in
-/// two parts, but for the cosines where operations are fused (docs/proofs/rope.md, step 12); as far as two vectors at a
-/// time go.
+/// The entries in float, for what the quick tier turns there: fast by the heads alone, or certified in two parts, the
+/// first of a length that the elements ask for, but for the cosines where operations are fused (docs/proofs/rope.md,
+/// step 12); as far as two vectors at a time go.
 template <Dtype dtype, class Bounds>
 void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::size_t count,
-                [[maybe_unused]] PairOrder order, [[maybe_unused]] NarrowRow<Bounds>& row) {
+                [[maybe_unused]] PairOrder order, [[maybe_unused]] HeadLength certified_length,
+                [[maybe_unused]] NarrowRow<Bounds>& row) {
 #if HWY_TARGET != HWY_SCALAR
   const Doubles d;
   const hn::Repartition<float, Doubles> df;
@@ -102,7 +103,7 @@ void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::
     }
   };
   if (fast || !HWY_NATIVE_FMA) {
-    const HeadLength length = fast ? HeadLength::whole : HeadLength::exact_product;
+    const HeadLength length = fast ? HeadLength::whole : certified_length;
     split(row.cos, row.cos_head, fast ? nullptr : row.cos_tail, length);
     split(row.sin, row.sin_head, fast ? nullptr : row.sin_tail, length);
     return;
@@ -123,7 +124,7 @@ void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::
     scaled(i + lanes / 2, hn::UpperHalf(half, less));
   }
   split(row.cos, row.cos_head, nullptr, HeadLength::whole);
-  split(sin, row.sin_head, row.sin_tail, HeadLength::exact_product);
+  split(sin, row.sin_head, row.sin_tail, certified_length);
 #endif
 }
 

@@ -1,5 +1,5 @@
-// The quick tier of float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that
-// is compiled once per target.
+// The quick tier of float16 and bfloat16 results, for one Highway target. Included inside HWY_NAMESPACE by a file that is
+// compiled once per target.
 //
 //   1. Elements are widened to float and turned there, by a cosine of one float and a sine of two, whose first part has
 //      so few bits that its product with an element is exact.
@@ -7,9 +7,11 @@
 //      is near to one, and where neither y is too small, too large or too small beside the other.
 //   3. Where a vector of float16 does not pass, the pairs around those that did not are turned in double, from whose
 //      bits the same is told. bfloat16, a vector of which fails five times more rarely, leaves it to the kernel.
-//   4. What is left over is rounded with both ends of the bound (narrow-inl.h).
+//   4. float32 elements are turned alike, but that a product's error is taken away by itself; in double where operations
+//      are not fused.
+//   5. What is left over is rounded with both ends of the bound (narrow-inl.h).
 //
-// docs/proofs/rope.md, steps 9, 10 and 12 to 14, has the certificate.
+// docs/proofs/rope.md, steps 9, 10, 12 to 14 and 24, has the certificate.
 
 #if defined(SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_
@@ -53,10 +55,11 @@ struct DoubleLimits {
   static constexpr double ratio = 0x1p16, least = 0x1p-14, most = 65504;
 };
 
-/// 16-bit elements, two vectors of floats at a time.
-template <class Type>
+/// 16-bit results, two vectors of floats at a time, of elements of FromType.
+template <class Type, class FromType>
 struct QuickNarrow {
   using Element = std::uint16_t;
+  using From = typename FromType::Element;
   using DF = hn::CappedTag<float, 16>;
   using DU = hn::RebindToUnsigned<DF>;
   using DE = hn::Repartition<Element, DF>;
@@ -65,6 +68,7 @@ struct QuickNarrow {
   using Pairs = PairOf<Floats>;
   using Limits = QuickLimits<Type::dtype>;
   static constexpr bool is_float16 = Type::dtype == Dtype::float16;
+  static constexpr bool is_cast = !std::is_same_v<Type, FromType>;
   static constexpr bool defers = is_float16;
 
   template <class Bounds>
@@ -157,7 +161,7 @@ struct QuickNarrow {
   // Whether a pair of x fills 32 bits: both words of it are first halves of the one vector or second halves of the
   // other.
   template <Pairing in>
-  static constexpr bool whole_pairs = in == Pairing::interleaved && !is_float16;
+  static constexpr bool whole_pairs = in == Pairing::interleaved && !is_float16 && !is_cast;
 
   template <Pairing in, Pairing out>
   static HWY_INLINE PairOf<Elements> Load(const Element* x0, const Element* x1) {
@@ -200,6 +204,31 @@ struct QuickNarrow {
     return {hn::MulAdd(x0, c_tail, first), hn::MulAdd(x1, c_tail, second)};
   }
 
+  // Floats. A fused operation gives what a product lost.
+  template <class Bounds>
+  static HWY_INLINE Pairs TurnFloats(const NarrowRow<Bounds>& row, std::size_t i, Floats x0, Floats x1) {
+#if HWY_NATIVE_FMA
+    const DF df;
+    const auto c = hn::Load(df, row.cos_head + i);
+    const auto s = ReadOnce(hn::Load(df, row.sin_head + i));
+    const auto s_tail = hn::Load(df, row.sin_tail + i);
+    const auto minus = hn::Mul(x1, s);
+    const auto plus = hn::Mul(x0, s);
+    return {hn::Sub(hn::MulSub(x0, c, minus), hn::MulAdd(x1, s_tail, hn::MulSub(x1, s, minus))),
+            hn::Add(hn::MulAdd(x1, c, plus), hn::MulAdd(x0, s_tail, hn::MulSub(x0, s, plus)))};
+#else
+    const Doubles d;
+    const hn::Rebind<float, Doubles> half;
+    const auto turned = [&](std::size_t at, auto half_x0, auto half_x1) HWY_ATTR {
+      return Turned(hn::PromoteTo(d, half_x0), hn::PromoteTo(d, half_x1), hn::LoadU(d, row.cos + at),
+                    hn::LoadU(d, row.sin + at));
+    };
+    const auto earlier = turned(i, hn::LowerHalf(half, x0), hn::LowerHalf(half, x1));
+    const auto later = turned(i + hn::Lanes(d), hn::UpperHalf(half, x0), hn::UpperHalf(half, x1));
+    return {Joined(later.first, earlier.first), Joined(later.second, earlier.second)};
+#endif
+  }
+
   // One level of vectors: GCC writes nested ones to memory that it never reads.
   struct Begun {
     Floats a_first;
@@ -209,22 +238,30 @@ struct QuickNarrow {
   };
 
   template <Rounding rounding, Pairing in, Pairing out, class Bounds>
-  HWY_INLINE Begun Begin(const NarrowRow<Bounds>& row, std::size_t i, const Element* x0, const Element* x1) const {
+  HWY_INLINE Begun Begin(const NarrowRow<Bounds>& row, std::size_t i, const From* x0, const From* x1) const {
     const std::size_t lanes = hn::Lanes(DF());
     const auto begun = [](const Pairs& a, const Pairs& b) HWY_ATTR {
       return Begun{a.first, a.second, b.first, b.second};
     };
-    if constexpr (is_float16 && in == Pairing::half) {
+    if constexpr (is_cast) {
+      static_assert(rounding == Rounding::certified);
+      const auto turned = [&](std::size_t at) HWY_ATTR {
+        const auto x = LoadPairs<in>(DU(), x0 + channel_step<in> * at, x1 + at);
+        return TurnFloats(row, i + at, hn::BitCast(DF(), x.first), hn::BitCast(DF(), x.second));
+      };
+      return begun(turned(0), turned(lanes));
+    } else if constexpr (is_float16 && in == Pairing::half) {
       const auto widened = [](const Element* x)
                                HWY_ATTR { return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x)); };
       return begun(TurnHalf<rounding>(row, i, widened(x0), widened(x1)),
                    TurnHalf<rounding>(row, i + lanes, widened(x0 + lanes), widened(x1 + lanes)));
+    } else {
+      const auto x = Load<in, out>(x0, x1);
+      return begun(
+          TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
+          TurnHalf<rounding>(row, i + lanes, whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first),
+                             SecondHalf(x.second)));
     }
-    const auto x = Load<in, out>(x0, x1);
-    return begun(
-        TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
-        TurnHalf<rounding>(row, i + lanes, whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first),
-                           SecondHalf(x.second)));
   }
 
   template <Rounding rounding>
@@ -236,6 +273,7 @@ struct QuickNarrow {
 
   static HWY_INLINE Elements Rounded(Floats a, Floats b) {
     if constexpr (is_float16) return hn::Combine(DE(), Demoted(b), Demoted(a));
+    if constexpr (is_cast) return hn::ConcatOdd(DE(), hn::BitCast(DE(), b), hn::BitCast(DE(), a));
     return Uppers(a, b);
   }
 
@@ -273,9 +311,9 @@ struct QuickNarrow {
 #endif
   }
 
-  // As many pairs as there are doubles in a vector, turned there: float16 elements, where all of them are certain.
+  // As many pairs as there are doubles in a vector, turned there: float16 results, where all of them are certain.
   template <Pairing in, Pairing out, class Bounds>
-  static HWY_INLINE bool TurnInDouble(const NarrowRow<Bounds>& row, std::size_t i, const Element* x0, const Element* x1,
+  static HWY_INLINE bool TurnInDouble(const NarrowRow<Bounds>& row, std::size_t i, const From* x0, const From* x1,
                                       Element* y0, Element* y1) {
     using Limits = DoubleLimits;
     const Doubles d;
@@ -283,9 +321,15 @@ struct QuickNarrow {
     const hn::Rebind<float, Doubles> df;
     const hn::Rebind<std::int32_t, Doubles> di;
     const hn::Rebind<Element, Doubles> de;
-    const auto widened = [&](hn::Vec<decltype(de)> x)
-                             HWY_ATTR { return hn::PromoteTo(d, WidenedToFloat(Float16(), df, x)); };
-    const auto x = LoadPairs<in>(de, x0, x1);
+    const hn::Rebind<From, Doubles> dx;
+    const auto widened = [&](hn::Vec<decltype(dx)> x) HWY_ATTR {
+      if constexpr (is_cast) {
+        return hn::PromoteTo(d, hn::BitCast(df, x));
+      } else {
+        return hn::PromoteTo(d, WidenedToFloat(Float16(), df, x));
+      }
+    };
+    const auto x = LoadPairs<in>(dx, x0, x1);
     const auto y = Turned(widened(x.first), widened(x.second), hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
     constexpr std::uint64_t dropped = (std::uint64_t{1} << Limits::cut) - 1;
     const auto clear = hn::Set(du, dropped & ~(2 * Limits::units - 1));
@@ -314,8 +358,8 @@ struct QuickNarrow {
 
   /// Turns the pairs again that Put has left open, and those around; false where that is not enough.
   template <Pairing in, Pairing out, class Bounds>
-  static HWY_INLINE bool Mend(const NarrowRow<Bounds>& row, std::size_t i, std::uint64_t open, const Element* x0,
-                              const Element* x1, Element* y0, Element* y1) {
+  static HWY_INLINE bool Mend(const NarrowRow<Bounds>& row, std::size_t i, std::uint64_t open, const From* x0,
+                              const From* x1, Element* y0, Element* y1) {
     const std::size_t group = hn::Lanes(Doubles());
     while (open != 0) {
       const std::size_t at = static_cast<std::size_t>(std::countr_zero(open)) / group * group;
@@ -337,7 +381,13 @@ struct QuickNarrow {
 template <class Type, class Bounds>
 struct QuickTier<TurnNarrow<Type, Bounds>> {
   static constexpr bool exists = true;
-  using Quick = QuickNarrow<Type>;
+  using Quick = QuickNarrow<Type, Type>;
+};
+
+template <class Type>
+struct QuickTier<TurnFloat32To<Type>> {
+  static constexpr bool exists = true;
+  using Quick = QuickNarrow<Type, Float32>;
 };
 
 #endif

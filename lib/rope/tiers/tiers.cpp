@@ -8,7 +8,9 @@ namespace sextant {
 void rotate_units(const RopeJob& job, std::int64_t first, std::int64_t last) {
   switch (job.dtype) {
     case Dtype::float64: return rotate_float64(job, first, last);
-    case Dtype::float32: return rotate_float32(job, first, last);
+    case Dtype::float32:
+      return job.y_dtype == Dtype::float32 ? rotate_float32(job, first, last)
+                                           : rotate_float32_to_narrow(job, first, last);
     case Dtype::float16: return rotate_float16(job, first, last);
     case Dtype::bfloat16: return rotate_bfloat16(job, first, last);
     case Dtype::int64: return;  // refused before

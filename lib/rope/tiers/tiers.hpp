@@ -14,6 +14,9 @@ void rotate_float32(const RopeJob& job, std::int64_t first, std::int64_t last);
 void rotate_float16(const RopeJob& job, std::int64_t first, std::int64_t last);
 void rotate_bfloat16(const RopeJob& job, std::int64_t first, std::int64_t last);
 
+// Of float32 vectors, whose results are of 16 bits, certified.
+void rotate_float32_to_narrow(const RopeJob& job, std::int64_t first, std::int64_t last);
+
 void tabulate_float64(const TableJob& job, std::int64_t first, std::int64_t last);
 void tabulate_float32(const TableJob& job, std::int64_t first, std::int64_t last);
 void tabulate_float16(const TableJob& job, std::int64_t first, std::int64_t last);
