@@ -222,7 +222,7 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
     const RowTables tables(rope_, own, alike ? longest_of_call : *std::ranges::max_element(own));
     parallel_for((x.tokens + together - 1) / together, call.elements / x.batch, [&](std::int64_t block) {
       HeadTurner turner(encoding_, gains);
-      HeadBuffers buffers(head_dim);
+      HeadBuffers buffers(head_dim, x.heads);
       LineWriter writer(caching);
       const std::int64_t last = std::min(x.tokens, (block + 1) * together);
       for (std::int64_t token = block * together; token < last; ++token) {

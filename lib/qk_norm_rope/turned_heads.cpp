@@ -1,14 +1,17 @@
 // The heads of a token normalized and turned in double, compiled once per Highway target.
 //
 //   1. The squares of a head's channels are added in sixteen sums, of channels that are alike modulo 16, and these by
-//      halves: one order on every target.
+//      halves: one order on every target. The roots of a token's heads are taken together, so that none is waited for.
 //   2. Channels are multiplied by the root and then by their gains, and pairs turned by two products and a sum for each
-//      component, to memory of the thread's own. Nothing is fused, since not every target could.
-//   3. From there they are rounded to elements, which go to the writer as one piece.
+//      component. Nothing is fused, since not every target could.
+//   3. They are rounded in registers, to 16 bits by way of float where that is the same (round_again-inl.h), and a head
+//      goes to the writer as one piece.
 //
 // docs/proofs/accuracy-classes.md, steps 24 and 27, has the bound, whatever the order of the sum.
 
 #include "lib/qk_norm_rope/turned_heads.hpp"
+
+#include <hwy/cache_control.h>
 
 #include <cmath>
 #include <cstring>
@@ -19,6 +22,7 @@
 #include <hwy/highway.h>
 
 #include "lib/kernels/certify-inl.h"
+#include "lib/kernels/round_again-inl.h"
 
 // How many sums of squares there are: two vectors of the longest.
 #ifndef SEXTANT_LIB_QK_NORM_ROPE_SUMS
@@ -55,7 +59,9 @@ double SumOfSquares(Type type, const typename Type::Element* x, std::size_t coun
   const auto add = [&](const typename Type::Element* elements) HWY_ATTR {
     for (std::size_t v = 0; v < vectors; ++v) {
       const HeadVector value = WidenedToDouble(type, d, elements + v * hn::Lanes(d));
-      sums[v] = hn::Add(sums[v], hn::Mul(value, value));
+      // A product of floats is exact in double, so that fused operations round alike.
+      sums[v] = sizeof(typename Type::Element) < 8 ? hn::MulAdd(value, value, sums[v])
+                                                   : hn::Add(sums[v], hn::Mul(value, value));
     }
   };
   std::size_t i = 0;
@@ -96,96 +102,199 @@ HWY_INLINE VectorPair LoadPairs(Type type, const EvenPairs& pairs, const typenam
   return {hn::ConcatEven(d, later, earlier), hn::ConcatOdd(d, later, earlier)};
 #endif
 }
-HWY_INLINE void StorePairsAt(const EvenPairs& pairs, const VectorPair& pair, std::size_t i, double* y) {
+
+template <class To>
+HWY_INLINE void PutOne(To to, HeadVector value, typename To::Element* y) {
   const HeadLanes d;
-  if (pairs.step == 2) return hn::StoreInterleaved2(pair.first, pair.second, d, y + pairs.first + 2 * i);
-  hn::StoreU(pair.first, d, y + pairs.first + i);
-  hn::StoreU(pair.second, d, y + pairs.second + i);
+  StoreElements(to, d, To::Round(d, value), y);
 }
+
+#if HWY_TARGET != HWY_SCALAR
+using HeadFloats = hn::Repartition<float, HeadLanes>;
+
+HWY_INLINE hn::Vec<HeadFloats> NearestFloats(HeadVector later, HeadVector earlier) {
+  const HeadLanes d;
+  return hn::Combine(HeadFloats(), NearestFloat(d, later), NearestFloat(d, earlier));
+}
+
+// Four vectors of channels that follow each other, each rounded once.
+struct Four {
+  HeadVector a;
+  HeadVector b;
+  HeadVector c;
+  HeadVector e;
+};
+template <class To>
+HWY_INLINE void PutFour(To to, const Four& values, typename To::Element* y) {
+  const std::size_t lanes = hn::Lanes(HeadLanes());
+  if constexpr (sizeof(typename To::Element) == 2) {
+    const HeadFloats df;
+    const hn::RebindToUnsigned<HeadFloats> du;
+    const hn::Repartition<typename To::Element, HeadLanes> dy;
+    const auto earlier = NearestFloats(values.b, values.a);
+    const auto later = NearestFloats(values.e, values.c);
+    if (HWY_LIKELY(!AnyRoundsByItself(to, df, earlier, later)))
+      return hn::StoreU(RoundFloatsAgain(to, hn::BitCast(du, earlier), hn::BitCast(du, later)), dy, y);
+  }
+  PutOne(to, values.a, y);
+  PutOne(to, values.b, y + lanes);
+  PutOne(to, values.c, y + 2 * lanes);
+  PutOne(to, values.e, y + 3 * lanes);
+}
+
+// Those of two vectors of pairs, side by side.
+template <class To>
+HWY_INLINE void PutTwoOfPairs(To to, const VectorPair& earlier, const VectorPair& later, typename To::Element* y) {
+  const HeadLanes d;
+  const hn::RebindToUnsigned<HeadLanes> du;
+  const auto lower = [&](const VectorPair& pair) HWY_ATTR {
+    return hn::BitCast(d, EarlierPairs(du, hn::BitCast(du, pair.first), hn::BitCast(du, pair.second)));
+  };
+  const auto upper = [&](const VectorPair& pair) HWY_ATTR {
+    return hn::BitCast(d, LaterPairs(du, hn::BitCast(du, pair.first), hn::BitCast(du, pair.second)));
+  };
+  PutFour(to, {lower(earlier), upper(earlier), lower(later), upper(later)}, y);
+}
+#endif
 
 template <class Type>
 double ValueAt(const typename Type::Element* x, std::int64_t channel) {
   return load(Type::dtype, reinterpret_cast<const std::byte*>(x + channel));
 }
-
 template <class Type>
-void TurnPairs(Type type, const HeadNorm& norm, const TokenHeads& token, const typename Type::Element* x, double root,
-               double* y) {
+void PutAt(double value, typename Type::Element* y, std::int64_t channel) {
+  store(Type::dtype, value, reinterpret_cast<std::byte*>(y + channel));
+}
+
+template <class From, class To>
+void TurnPairs(From from, To to, const HeadNorm& norm, const TokenHeads& token, const typename From::Element* x,
+               double root, typename To::Element* y) {
   const HeadLanes d;
   const HeadVector of_root = hn::Set(d, root);
   const double* const first_gains = norm.first_gains.data();
   const double* const second_gains = norm.second_gains.data();
+  const double* const cos = token.cos.data();
+  const double* const sin = token.sin.data();
   const std::size_t pairs = token.cos.size();
+  const std::size_t lanes = hn::Lanes(d);
+  const auto turned = [&](std::size_t at) HWY_ATTR {
+    const VectorPair loaded = LoadPairs(from, norm.from, x, at);
+    const HeadVector first = hn::Mul(hn::Mul(loaded.first, of_root), hn::LoadU(d, first_gains + at));
+    const HeadVector second = hn::Mul(hn::Mul(loaded.second, of_root), hn::LoadU(d, second_gains + at));
+    const HeadVector c = hn::LoadU(d, cos + at);
+    const HeadVector s = hn::LoadU(d, sin + at);
+    return VectorPair{hn::Sub(hn::Mul(first, c), hn::Mul(second, s)), hn::Add(hn::Mul(first, s), hn::Mul(second, c))};
+  };
+  typename To::Element* const y_first = y + norm.to.first;
+  typename To::Element* const y_second = y + norm.to.second;
+  const bool apart = norm.to.step == 1;
   std::size_t i = 0;
-  for (; i + hn::Lanes(d) <= pairs; i += hn::Lanes(d)) {
-    const VectorPair loaded = LoadPairs(type, norm.from, x, i);
-    const HeadVector first = hn::Mul(hn::Mul(loaded.first, of_root), hn::LoadU(d, first_gains + i));
-    const HeadVector second = hn::Mul(hn::Mul(loaded.second, of_root), hn::LoadU(d, second_gains + i));
-    const HeadVector c = hn::LoadU(d, token.cos.data() + i);
-    const HeadVector s = hn::LoadU(d, token.sin.data() + i);
-    StorePairsAt(norm.to,
-                 {hn::Sub(hn::Mul(first, c), hn::Mul(second, s)), hn::Add(hn::Mul(first, s), hn::Mul(second, c))}, i,
-                 y);
+#if HWY_TARGET != HWY_SCALAR
+  for (; i + 4 * lanes <= pairs; i += 4 * lanes) {
+    const VectorPair a = turned(i);
+    const VectorPair b = turned(i + lanes);
+    const VectorPair c = turned(i + 2 * lanes);
+    const VectorPair e = turned(i + 3 * lanes);
+    if (apart) {
+      PutFour(to, {a.first, b.first, c.first, e.first}, y_first + i);
+      PutFour(to, {a.second, b.second, c.second, e.second}, y_second + i);
+    } else {
+      PutTwoOfPairs(to, a, b, y_first + 2 * i);
+      PutTwoOfPairs(to, c, e, y_first + 2 * (i + 2 * lanes));
+    }
+  }
+#endif
+  for (; i + lanes <= pairs; i += lanes) {
+    const VectorPair pair = turned(i);
+    if (apart) {
+      PutOne(to, pair.first, y_first + i);
+      PutOne(to, pair.second, y_second + i);
+    } else {
+      StorePairs(to, d, To::Round(d, pair.first), To::Round(d, pair.second), y_first + 2 * i);
+    }
   }
   for (; i < pairs; ++i) {
     const auto pair = static_cast<std::int64_t>(i);
-    const double first = ValueAt<Type>(x, norm.from.first + pair * norm.from.step) * root * first_gains[i];
-    const double second = ValueAt<Type>(x, norm.from.second + pair * norm.from.step) * root * second_gains[i];
-    y[norm.to.first + pair * norm.to.step] = first * token.cos[i] - second * token.sin[i];
-    y[norm.to.second + pair * norm.to.step] = first * token.sin[i] + second * token.cos[i];
+    const double first = ValueAt<From>(x, norm.from.first + pair * norm.from.step) * root * first_gains[i];
+    const double second = ValueAt<From>(x, norm.from.second + pair * norm.from.step) * root * second_gains[i];
+    PutAt<To>(first * cos[i] - second * sin[i], y_first, pair * norm.to.step);
+    PutAt<To>(first * sin[i] + second * cos[i], y_second, pair * norm.to.step);
   }
 }
 
-template <class Type>
-void CarryRun(Type type, const HeadNorm& norm, const UnturnedRun& run, const typename Type::Element* x, double root,
-              double* y) {
+template <class From, class To>
+void CarryRun(From from, To to, const HeadNorm& norm, const UnturnedRun& run, const typename From::Element* x,
+              double root, typename To::Element* y) {
   const HeadLanes d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const double* const gains = norm.gains.data();
+  const double* const gains = norm.gains.data() + run.from;
+  x += run.from;
+  y += run.to;
+  const auto normalized = [&](std::int64_t at) HWY_ATTR {
+    return hn::Mul(hn::Mul(WidenedToDouble(from, d, x + at), hn::Set(d, root)), hn::LoadU(d, gains + at));
+  };
   std::int64_t i = 0;
-  for (; i + lanes <= run.count; i += lanes) {
-    const HeadVector value = hn::Mul(WidenedToDouble(type, d, x + run.from + i), hn::Set(d, root));
-    hn::StoreU(hn::Mul(value, hn::LoadU(d, gains + run.from + i)), d, y + run.to + i);
-  }
-  for (; i < run.count; ++i) y[run.to + i] = ValueAt<Type>(x, run.from + i) * root * gains[run.from + i];
+#if HWY_TARGET != HWY_SCALAR
+  for (; i + 4 * lanes <= run.count; i += 4 * lanes)
+    PutFour(to, {normalized(i), normalized(i + lanes), normalized(i + 2 * lanes), normalized(i + 3 * lanes)}, y + i);
+#endif
+  for (; i + lanes <= run.count; i += lanes) PutOne(to, normalized(i), y + i);
+  for (; i < run.count; ++i) PutAt<To>(ValueAt<From>(x, i) * root * gains[i], y, i);
 }
 
-// Whether the head is one for the vectors; if so it is in y.
-template <class Type>
-bool TurnHead(Type type, const HeadNorm& norm, const TokenHeads& token, const std::byte* bytes, double* y) {
-  const auto* x = reinterpret_cast<const typename Type::Element*>(bytes);
-  const auto count = static_cast<std::size_t>(norm.head_dim);
-  const double sum = SumOfSquares(type, x, count);
-  const double root = 1 / std::sqrt(sum / static_cast<double>(count) + norm.epsilon);
-  if (!std::isfinite(sum) || !std::isfinite(root)) return false;
-  TurnPairs(type, norm, token, x, root, y);
-  for (const UnturnedRun& run : norm.unturned) CarryRun(type, norm, run, x, root, y);
-  return true;
-}
-
-template <class Type>
-void RoundHead(Type type, const double* values, std::size_t count, std::byte* to) {
+// 1 / sqrt(sum / channels + epsilon) in place of each sum.
+void InvertRoots(const HeadNorm& norm, std::span<double> sums) {
   const HeadLanes d;
-  auto* elements = reinterpret_cast<typename Type::Element*>(to);
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d))
-    StoreElements(type, d, Type::Round(d, hn::LoadU(d, values + i)), elements + i);
+  const HeadVector one = hn::Set(d, 1.0);
+  const HeadVector channels = hn::Set(d, static_cast<double>(norm.head_dim));
+  const HeadVector epsilon = hn::Set(d, norm.epsilon);
+  for (std::size_t i = 0; i < sums.size(); i += hn::Lanes(d)) {
+    const HeadVector mean = hn::Add(hn::Div(hn::LoadU(d, sums.data() + i), channels), epsilon);
+    hn::StoreU(hn::Div(one, hn::Sqrt(mean)), d, sums.data() + i);
+  }
+}
+
+// Asks for the same bytes of the token behind, where tokens lie densely: heads are read twice, and memory would rest
+// while they are turned.
+HWY_INLINE void PrefetchBehind(const std::byte* x, std::int64_t token_bytes, std::size_t head_bytes) {
+  const auto from = reinterpret_cast<std::uintptr_t>(x) + static_cast<std::uintptr_t>(token_bytes);
+  for (std::size_t i = 0; i < head_bytes; i += LineWriter::line_bytes)
+    hwy::Prefetch(reinterpret_cast<const unsigned char*>(from + i));  // NOLINT(performance-no-int-to-ptr)
+}
+
+template <class From, class To>
+void TurnToken(From from, To to, const HeadNorm& norm, const TokenHeads& token, HeadBuffers& buffers,
+               LineWriter& writer, const std::function<void(std::int64_t head)>& other) {
+  const auto channels = static_cast<std::size_t>(norm.head_dim);
+  const std::size_t y_bytes = channels * sizeof(typename To::Element);
+  const auto elements_of = [&](std::int64_t head) {
+    return reinterpret_cast<const typename From::Element*>(token.x + head * token.x_stride);
+  };
+  const std::span<double> roots = buffers.roots();
+  for (std::int64_t head = 0; head < token.heads; ++head)
+    roots[static_cast<std::size_t>(head)] = SumOfSquares(from, elements_of(head), channels);
+  InvertRoots(norm, roots);
+  for (std::int64_t head = 0; head < token.heads; ++head) {
+    // The root of an infinite sum is 0, of another one not.
+    const double root = roots[static_cast<std::size_t>(head)];
+    if (!std::isfinite(root) || root == 0) {
+      other(head);
+      continue;
+    }
+    PrefetchBehind(token.x + head * token.x_stride, token.heads * token.x_stride,
+                   channels * sizeof(typename From::Element));
+    auto* const y = reinterpret_cast<typename To::Element*>(buffers.elements());
+    TurnPairs(from, to, norm, token, elements_of(head), root, y);
+    for (const UnturnedRun& run : norm.unturned) CarryRun(from, to, norm, run, elements_of(head), root, y);
+    writer.write(token.y + head * token.y_stride, buffers.elements(), y_bytes);
+  }
 }
 
 void TurnHeads(const HeadNorm& norm, const TokenHeads& token, HeadBuffers& buffers, LineWriter& writer,
                const std::function<void(std::int64_t head)>& other) {
-  const auto count = static_cast<std::size_t>(norm.head_dim);
-  double* const y = buffers.turned();
-  for (std::int64_t head = 0; head < token.heads; ++head) {
-    const std::byte* const x = token.x + head * token.x_stride;
-    bool is_turned = false;
-    WithType(token.x_dtype, [&](auto type) HWY_ATTR { is_turned = TurnHead(type, norm, token, x, y); });
-    if (!is_turned) {
-      other(head);
-      continue;
-    }
-    WithType(token.y_dtype, [&](auto type) HWY_ATTR { RoundHead(type, y, count, buffers.elements()); });
-    writer.write(token.y + head * token.y_stride, buffers.elements(), count * size_of(token.y_dtype));
-  }
+  WithType(token.x_dtype, [&](auto from) HWY_ATTR {
+    WithType(token.y_dtype, [&](auto to) HWY_ATTR { TurnToken(from, to, norm, token, buffers, writer, other); });
+  });
 }
 
 }  // namespace sextant::HWY_NAMESPACE
@@ -197,8 +306,8 @@ namespace {
 
 HWY_EXPORT(TurnHeads);
 
-std::size_t padded(std::int64_t head_dim) {
-  return (static_cast<std::size_t>(head_dim) + sums_of_squares - 1) / sums_of_squares * sums_of_squares;
+std::size_t padded(std::int64_t count) {
+  return (static_cast<std::size_t>(count) + sums_of_squares - 1) / sums_of_squares * sums_of_squares;
 }
 
 EvenPairs even_pairs(const Rope& encoding, Pairing pairing) {
@@ -231,8 +340,8 @@ HeadNorm::HeadNorm(const Rope& encoding, double epsilon_under_root, std::span<co
   }
 }
 
-HeadBuffers::HeadBuffers(std::int64_t head_dim)
-    : turned_(padded(head_dim)), elements_(padded(head_dim) * sizeof(double)) {}
+HeadBuffers::HeadBuffers(std::int64_t head_dim, std::int64_t heads)
+    : elements_(padded(head_dim) * sizeof(double)), roots_(padded(heads)) {}
 
 void turn_heads(const HeadNorm& norm, const TokenHeads& token, HeadBuffers& buffers, LineWriter& writer,
                 const std::function<void(std::int64_t head)>& other) {

@@ -56,17 +56,18 @@ struct TokenHeads {
   std::span<const double> sin;
 };
 
-/// Memory that heads are turned in; one thread's.
+/// Memory that the heads of a token are turned in; one thread's.
 class HeadBuffers {
  public:
-  explicit HeadBuffers(std::int64_t head_dim);
+  HeadBuffers(std::int64_t head_dim, std::int64_t heads);
 
-  double* turned() { return turned_.data(); }
   std::byte* elements() { return elements_.data(); }
+  /// One for each head, filled up to whole vectors.
+  std::span<double> roots() { return roots_; }
 
  private:
-  std::vector<double> turned_;
   std::vector<std::byte> elements_;
+  std::vector<double> roots_;
 };
 
 /// Normalizes and turns each head and hands it on to the writer: in double, each operation rounded in the order that

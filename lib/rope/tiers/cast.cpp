@@ -16,6 +16,7 @@
 
 #include "lib/kernels/certify-inl.h"
 #include "lib/kernels/put_vector-inl.h"
+#include "lib/kernels/round_again-inl.h"
 #include "lib/kernels/rotations-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,7 +37,7 @@ class FloatRounder {
     for (; i + 2 * lanes <= count; i += 2 * lanes) {
       const auto earlier = hn::LoadU(df, from_ + i);
       const auto later = hn::LoadU(df, from_ + i + lanes);
-      if (HWY_UNLIKELY(AnySpecial(df, earlier, later))) {
+      if (HWY_UNLIKELY(AnyRoundsByItself(Type(), df, earlier, later))) {
         SpecialOnes(i);
       } else {
         PutVector<caching>(RoundedFloats(earlier, later), to_ + i);
@@ -51,38 +52,7 @@ class FloatRounder {
   using Element = typename Type::Element;
   static constexpr bool is_float16 = Type::dtype == Dtype::float16;
 
-  // Ties, NaN and what is subnormal in float16. (There the dropped bits are more; in bfloat16 they are the same.)
-  template <class DF>
-  static HWY_INLINE hn::Mask<DF> Special(DF df, hn::Vec<DF> value) {
-    const hn::RebindToUnsigned<DF> du;
-    const auto dropped = hn::And(hn::BitCast(du, value), hn::Set(du, is_float16 ? 0x1FFFU : 0xFFFFU));
-    const auto tie = hn::RebindMask(df, hn::Eq(dropped, hn::Set(du, is_float16 ? 0x1000U : 0x8000U)));
-    if constexpr (!is_float16) return hn::Or(tie, hn::IsNaN(value));
-    const auto size = hn::Abs(value);
-    const auto small = hn::And(hn::Lt(size, hn::Set(df, 0x1p-14F)), hn::Gt(size, hn::Zero(df)));
-    return hn::Or(hn::Or(tie, hn::IsNaN(value)), small);
-  }
-
-  // Whether one of two vectors is.
-  template <class DF>
-  static HWY_INLINE bool AnySpecial(DF df, hn::Vec<DF> earlier, hn::Vec<DF> later) {
-#if HWY_TARGET <= HWY_AVX3
-    if constexpr (!is_float16) {
-      // A tie of bfloat16 and half a unit have no bits in the lower half, as in RoundFloatsAgain; a comparison without
-      // order finds a NaN on either side.
-      const hn::RebindToUnsigned<DF> du;
-      const auto lower = hn::Set(du, 0xFFFFU);
-      const auto tie = [&](hn::Vec<DF> value) HWY_ATTR {
-        return _mm512_testn_epi32_mask(BFloat16InUpperHalf(hn::BitCast(du, value)).raw, lower.raw);
-      };
-      const __mmask16 nan = _mm512_cmp_ps_mask(earlier.raw, later.raw, _CMP_UNORD_Q);
-      return (tie(earlier) | tie(later) | nan) != 0;
-    }
-#endif
-    return !hn::AllFalse(df, hn::Or(Special(df, earlier), Special(df, later)));
-  }
-
-  // The same of one float.
+  // As RoundsByItself, of one float.
   static bool IsSpecial(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t size = bits & 0x7FFFFFFFU;
