@@ -1,7 +1,7 @@
 // Root-mean-square normalization of each head and its rotation, in one pass and one rounding.
 //
-//   1. Rotations of a row's tokens are RopeEncoder's tables in float64; where a scaling rule looks at the length, that
-//      is the call's or the row's, as the rule has it.
+//   1. The rotations of some tokens at a time are those of RopeEncoder's tables in float64, made by the thread that turns
+//      their heads; where a scaling rule looks at the length, that is the call's or the row's, as the rule has it.
 //   2. Heads are normalized, turned and rounded by vectors of doubles (turned_heads.cpp), and written past the caches
 //      where the results exceed them.
 //   3. Heads with a NaN or an infinity, and gains or factors beyond 2^200, are done by themselves, as IEEE 754
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "lib/kernels/checks.hpp"
@@ -21,6 +22,8 @@
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/qk_norm_rope/turned_heads.hpp"
 #include "lib/rope/call.hpp"
+#include "lib/rope/job.hpp"
+#include "lib/rope/plan.hpp"
 
 namespace sextant {
 namespace {
@@ -34,20 +37,15 @@ const QkNormRope& checked(const QkNormRope& encoding) {
   return encoding;
 }
 
-// The rotations of one batch row, in double and in the rotation's sense: row t has those of its token t, times the
-// attention factor.
-class RowTables {
+// The rotations of some tokens, in double and in the rotation's sense, times the attention factor.
+class TokenRows {
  public:
-  // @param longest  the position that gives the length, which a scaling rule may look at
-  RowTables(const RopeEncoder& rope, std::span<const std::int64_t> positions, std::int64_t longest)
-      : pairs_(static_cast<std::size_t>(pairs(rope.encoding()))),
-        cos_((positions.size() + 1) * pairs_),
-        sin_(cos_.size()) {
+  TokenRows(const RopePlan& plan, std::span<const std::int64_t> positions)
+      : pairs_(static_cast<std::size_t>(pairs(plan.encoding))), cos_(positions.size() * pairs_), sin_(cos_.size()) {
     if (pairs_ == 0) return;
-    std::vector<std::int64_t> rows(positions.begin(), positions.end());
-    rows.push_back(longest);
-    rope.tables(rows, rows_of(cos_, rows.size()), rows_of(sin_, rows.size()));
-    if (rope.encoding().direction == Direction::clockwise) {
+    const TableJob job(PairTurns(plan), positions, rows_of(cos_), rows_of(sin_));
+    write_rotation_rows(job, 0, std::ssize(positions));
+    if (plan.encoding.direction == Direction::clockwise) {
       for (double& sine : sin_) sine = -sine;
     }
   }
@@ -56,9 +54,9 @@ class RowTables {
   std::span<const double> sin(std::int64_t token) const { return row(sin_, token); }
 
  private:
-  Rows rows_of(std::vector<double>& table, std::size_t rows) const {
+  Rows rows_of(std::vector<double>& table) const {
     const auto width = static_cast<std::int64_t>(pairs_);
-    return {Dtype::float64, reinterpret_cast<std::byte*>(table.data()), static_cast<std::int64_t>(rows), width, width};
+    return {Dtype::float64, reinterpret_cast<std::byte*>(table.data()), std::ssize(table) / width, width, width};
   }
   std::span<const double> row(const std::vector<double>& table, std::int64_t token) const {
     return std::span(table).subspan(static_cast<std::size_t>(token) * pairs_, pairs_);
@@ -200,7 +198,7 @@ std::int64_t tokens_at_once(const Heads& y) {
 
 }  // namespace
 
-QkNormRopeEncoder::QkNormRopeEncoder(const QkNormRope& encoding) : encoding_(checked(encoding)), rope_(encoding.rope) {}
+QkNormRopeEncoder::QkNormRopeEncoder(const QkNormRope& encoding) : encoding_(checked(encoding)), plans_(std::make_shared<const RopePlans>(encoding.rope)) {}
 
 void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions,
                               const Heads& y) const {
@@ -212,20 +210,23 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
   if (call.elements == 0) return;
   const std::vector<double> gains = gains_of(weight, encoding_.weight_offset);
   const bool alike = length_scope(encoding_.rope.rope_scaling) == LengthScope::call;
-  const std::int64_t longest_of_call = *std::ranges::max_element(positions);
   const HeadNorm norm(encoding_.rope, encoding_.epsilon, gains);
   const bool ordinary_gains = is_ordinary(gains);
   const Caching caching = call.in_place ? Caching::kept : caching_of_results(y);
   const std::int64_t together = tokens_at_once(y);
   for (std::int64_t row = 0; row < x.batch; ++row) {
     const auto own = positions.subspan(static_cast<std::size_t>(row * x.tokens), static_cast<std::size_t>(x.tokens));
-    const RowTables tables(rope_, own, alike ? longest_of_call : *std::ranges::max_element(own));
+    std::optional<RopePlan> own_plan;
+    const RopePlan& plan = plans_->for_length(alike ? call.length : std::ranges::max(own) + 1, own_plan);
     parallel_for((x.tokens + together - 1) / together, call.elements / x.batch, [&](std::int64_t block) {
       HeadTurner turner(encoding_, gains);
       HeadBuffers buffers(head_dim, x.heads);
       LineWriter writer(caching);
-      const std::int64_t last = std::min(x.tokens, (block + 1) * together);
-      for (std::int64_t token = block * together; token < last; ++token) {
+      const std::int64_t first = block * together;
+      const std::int64_t last = std::min(x.tokens, first + together);
+      const TokenRows rotations(
+          plan, own.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+      for (std::int64_t token = first; token < last; ++token) {
         const TokenHeads heads{x.dtype,
                                head_at(x, row * x.tokens + token, 0),
                                bytes_of(x.head_stride, x.dtype),
@@ -233,8 +234,8 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
                                head_at(y, row * y.tokens + token, 0),
                                bytes_of(y.head_stride, y.dtype),
                                x.heads,
-                               tables.cos(token),
-                               tables.sin(token)};
+                               rotations.cos(token - first),
+                               rotations.sin(token - first)};
         const auto by_itself = [&](std::int64_t head) {
           turner.turn(heads.cos, heads.sin, heads.x_dtype, heads.x + head * heads.x_stride, heads.y_dtype,
                       heads.y + head * heads.y_stride);

@@ -1,14 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "lib/numeric/heads.hpp"
 #include "lib/numeric/tensor.hpp"
-#include "lib/rope/rope.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
+
+class RopePlans;
 
 /// The norm of queries and keys and then their rotation, as lib/spec/qk_norm_rope.hpp states it. Const: one encoder may
 /// serve any number of threads.
@@ -52,7 +54,7 @@ class QkNormRopeEncoder {
 
  private:
   QkNormRope encoding_;
-  RopeEncoder rope_;
+  std::shared_ptr<const RopePlans> plans_;
 };
 
 }  // namespace sextant

@@ -131,7 +131,8 @@ void RotateUnitsOf(const RopeJob& job, std::int64_t first, std::int64_t last) {
   }
 }
 
-/// Rows [first, last) of the tables: rotates the pair (1, 0), whose image is (a cos, a sin).
+/// Rows [first, last) of the tables: a row's own entries where the kernel has certain ones, else what the pair (1, 0) is
+/// turned into.
 template <class Kernel>
 void WriteRows(const TableJob& job, std::int64_t first, std::int64_t last) {
   using Element = ElementOf<Kernel>;
@@ -146,6 +147,17 @@ void WriteRows(const TableJob& job, std::int64_t first, std::int64_t last) {
     for (std::size_t tile = 0; tile < pairs; tile += rope_tile_pairs) {
       const std::size_t count = std::min(rope_tile_pairs, pairs - tile);
       Kernel::template Fill<Pairing::half, Pairing::half>(job.rows, token, tile, count, row);
+      if constexpr (requires { &Kernel::PutEntries; }) {
+        const std::size_t lanes = hn::Lanes(typename Kernel::DE());
+        for (std::size_t i = 0; i < count; i += lanes) {
+          Element* const cos = cos_row + tile + i;
+          Element* const sin = sin_row + tile + i;
+          if (i + lanes <= count && Kernel::PutEntries(row, i, cos, sin)) continue;
+          TurnPairs<Kernel, Rounding::certified, Pairing::half, Pairing::half>(row, i, std::min(i + lanes, count), ones,
+                                                                               zeros, cos, sin);
+        }
+        continue;
+      }
       TurnHeads<Kernel, Rounding::certified, Pairing::half, Pairing::half>(
           row, count, {ones, zeros, 0, cos_row + tile, sin_row + tile, 0, 1, Caching::kept});
     }

@@ -111,6 +111,22 @@ struct TurnFloat64 {
     }
     return {first.bits, second.bits};
   }
+
+  /// Writes a cos and a sin of a vector of pairs, where both are certain (docs/proofs/rope.md, step 25).
+  static HWY_INLINE bool PutEntries(const Row& row, std::size_t i, Element* cos, Element* sin) {
+    const Doubles d;
+    const DE de;
+    const DoubleVector four_bounds = hn::Mul(row.bounds.InDouble(d, i), hn::Set(d, 4.0));
+    const auto stands = [&](DoubleVector high, DoubleVector low) HWY_ATTR {
+      return hn::Eq(hn::Add(high, hn::Add(low, hn::CopySignToAbs(four_bounds, low))), high);
+    };
+    const Rotation z = LoadRotation(i, row.cos, row.sin);
+    const Rotation low = LoadRotation(i, row.cos_low, row.sin_low);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(stands(z.cos, low.cos), stands(z.sin, low.sin))))) return false;
+    hn::StoreU(hn::BitCast(de, z.cos), de, cos);
+    hn::StoreU(hn::BitCast(de, z.sin), de, sin);
+    return true;
+  }
 };
 
 #if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
