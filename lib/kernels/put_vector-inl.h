@@ -1,5 +1,6 @@
-// A vector to memory, into the caches or past them, for one Highway target. Included inside HWY_NAMESPACE by a file
-// that is compiled once per target. lib/kernels/line_writer.hpp says when a store should pass by the caches.
+// A vector to memory, into the caches or past them, and one from it, for one Highway target. Included inside
+// HWY_NAMESPACE by a file that is compiled once per target. lib/kernels/line_writer.hpp says when a store should pass by
+// the caches.
 
 #if defined(SEXTANT_LIB_KERNELS_PUT_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_KERNELS_PUT_VECTOR_INL_H_
@@ -22,6 +23,16 @@ template <Caching caching, class V, typename Element>
 HWY_INLINE void PutVector(V vector, Element* to) {
   const hn::DFromV<V> d;
   caching == Caching::streamed ? hn::Stream(vector, d, to) : hn::StoreU(vector, d, to);
+}
+
+/// The vector in a register: GCC reads it from memory again for each use where an operation can, and loops within the
+/// caches are near to the two loads that a core has in a cycle.
+template <class V>
+HWY_INLINE V ReadOnce(V value) {
+#if HWY_TARGET <= HWY_AVX3
+  asm("" : "+v"(value.raw));
+#endif
+  return value;
 }
 
 }  // namespace sextant::HWY_NAMESPACE

@@ -11,6 +11,8 @@
 
 #include "lib/qk_norm_rope/qk_norm_rope.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -191,9 +193,10 @@ Caching caching_of_results(const Heads& y) {
   return caching_of(bytes_of(y.batch * y.tokens * y.heads * y.head_dim, y.dtype));
 }
 
-// A writer finishes once a block, which waits for memory if it streams.
+// A block begins with rows that are not turned from others, and ends by waiting for memory if it streams; what is left
+// of the last round of blocks has idle threads.
 std::int64_t tokens_at_once(const Heads& y) {
-  return std::clamp<std::int64_t>((1 << 18) / bytes_of(y.heads * y.head_dim, y.dtype), 1, 64);
+  return std::clamp<std::int64_t>(y.tokens / (4 * omp_get_max_threads()), 32, 128);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include <hwy/highway.h>
 
 #include "lib/kernels/certify-inl.h"
+#include "lib/kernels/put_vector-inl.h"
 #include "lib/kernels/round_again-inl.h"
 
 // How many sums of squares there are: two vectors of the longest.
@@ -181,8 +182,8 @@ void TurnPairs(From from, To to, const HeadNorm& norm, const TokenHeads& token, 
     const VectorPair loaded = LoadPairs(from, norm.from, x, at);
     const HeadVector first = hn::Mul(hn::Mul(loaded.first, of_root), hn::LoadU(d, first_gains + at));
     const HeadVector second = hn::Mul(hn::Mul(loaded.second, of_root), hn::LoadU(d, second_gains + at));
-    const HeadVector c = hn::LoadU(d, cos + at);
-    const HeadVector s = hn::LoadU(d, sin + at);
+    const HeadVector c = ReadOnce(hn::LoadU(d, cos + at));
+    const HeadVector s = ReadOnce(hn::LoadU(d, sin + at));
     return VectorPair{hn::Sub(hn::Mul(first, c), hn::Mul(second, s)), hn::Add(hn::Mul(first, s), hn::Mul(second, c))};
   };
   typename To::Element* const y_first = y + norm.to.first;

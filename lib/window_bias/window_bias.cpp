@@ -3,18 +3,23 @@
 //   1. The table's row is linear in the two places' coordinates: code(query) - code(key) + centre, with one code for
 //      each place, made once.
 //   2. A head's values are kept in reverse, so that keys that follow one another in a row of the window have values
-//      that do: a query's row is made of copied runs, and goes past the caches where the matrices exceed them.
-//   3. Gradient: the terms of each row of the table are summed without rounding (exact_sum.hpp) and rounded once.
+//      that do: queries' rows are made of copied runs, some at a time, and go past the caches where the matrices exceed
+//      them. Runs are short: they are copied by whole blocks, whose rest the run behind them overwrites.
+//   3. Gradient: a run's terms are added, without rounding, to as many neighbouring columns in that order
+//      (exact_columns.hpp), each of which is rounded once; sums that two doubles do not hold, and those of class tokens,
+//      go by exact_sum.hpp.
 
 #include "lib/window_bias/window_bias.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 
 #include "lib/kernels/checks.hpp"
+#include "lib/kernels/exact_columns.hpp"
 #include "lib/kernels/exact_sum.hpp"
 #include "lib/kernels/parallel.hpp"
 #include "lib/kernels/table_rows.hpp"
@@ -30,6 +35,17 @@ const WindowBias& checked(const WindowBias& encoding) {
   validate(spec);
   target_in_use();  // before the first dispatch
   return encoding;
+}
+
+// Copies and reads beyond go so far at most.
+constexpr std::size_t block_bytes = 32;
+template <class Bits>
+constexpr std::int64_t block_of = block_bytes / sizeof(Bits);
+
+// `count` elements, and what follows them up to a whole block.
+template <class Bits>
+void copy_blocks(const Bits* from, std::int64_t count, Bits* to) {
+  for (std::int64_t i = 0; i < count; i += block_of<Bits>) std::memcpy(to + i, from + i, block_bytes);
 }
 
 }  // namespace
@@ -104,7 +120,7 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
   const std::vector<Run> runs = runs_of(key_positions);
   with_bits_of(weight.dtype, [&]<class Bits>(Bits) {
     // Head by head: the values of offsets in reverse, then those of a class token's three rows.
-    std::vector<Bits> by_head(static_cast<std::size_t>(heads * rows));
+    std::vector<Bits> by_head(static_cast<std::size_t>(heads * rows + block_of<Bits>));
     for (std::int64_t i = 0; i < weight.elements(); ++i) {
       const std::int64_t row = i / heads;
       const std::int64_t place = row < places_ ? places_ - 1 - row : row;
@@ -113,25 +129,30 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
     }
     const Rows matrix{weight.dtype, out.data(), heads * queries, keys, keys};
     write_row_blocks(matrix, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
-      std::vector<Bits> made(static_cast<std::size_t>(keys));
+      const std::int64_t together = std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, keys));
+      std::vector<Bits> made(static_cast<std::size_t>(together * keys + block_of<Bits>));
+      std::int64_t waiting = 0;
       for (std::int64_t row = first; row < last; ++row) {
         const Bits* const of_head = by_head.data() + row / queries * rows;
-        std::byte* const place = sextant::row_of(matrix, row);
+        Bits* const of_row = made.data() + waiting * keys;
         const std::int64_t query = query_positions[static_cast<std::size_t>(row % queries)] - class_tokens_;
         const bool of_class = query < 0;
         // Row code(query) - code(key) + centre, and places - 1 = 2 centre: in reverse, code(key) from here.
         const Bits* const values = of_class ? nullptr : of_head + centre_ - code_[static_cast<std::size_t>(query)];
         for (const Run& run : runs) {
-          const auto to = made.begin() + run.first;
+          Bits* const to = of_row + run.first;
           if (!run.code) {
             *to = of_head[of_class ? places_ + 2 : places_ + 1];
           } else if (of_class) {
             std::fill_n(to, run.count, of_head[places_]);
           } else {
-            std::copy_n(values + *run.code, run.count, to);
+            copy_blocks(values + *run.code, run.count, to);
           }
         }
-        writer.write(place, reinterpret_cast<const std::byte*>(made.data()), made.size() * sizeof(Bits));
+        if (++waiting < together && row + 1 < last) continue;
+        writer.write(sextant::row_of(matrix, row + 1 - waiting), reinterpret_cast<const std::byte*>(made.data()),
+                     static_cast<std::size_t>(waiting * keys) * sizeof(Bits));
+        waiting = 0;
       }
     });
   });
@@ -155,18 +176,53 @@ Tensor WindowBiasEncoder::grad_weight(std::span<const std::int64_t> query_positi
   check(function, query_positions);
   check(function, key_positions);
   const std::int64_t rows = weight_rows(encoding_);
+  const std::size_t width = size_of(grad.dtype);
+  const std::vector<Run> runs = runs_of(key_positions);
   Tensor gradient = Tensor::zeros(grad.dtype, {rows, heads});
   parallel_for(heads, heads * queries * keys, [&](std::int64_t head) {
-    std::vector<ExactSum> sums(static_cast<std::size_t>(rows));
-    for (std::int64_t query = 0; query < queries; ++query) {
-      const std::int64_t from = query_positions[static_cast<std::size_t>(query)];
-      for (std::int64_t key = 0; key < keys; ++key) {
-        const std::int64_t row = row_of(from, key_positions[static_cast<std::size_t>(key)]);
-        sums[static_cast<std::size_t>(row)].add(grad.at((head * queries + query) * keys + key));
+    // Columns are the rows of offsets in reverse, as `bias` has their values.
+    ExactColumns columns(places_);
+    std::array<ExactSum, 3> of_class;  // of the rows from places_ on
+    const auto visit = [&](auto add_run) {
+      for (std::int64_t query = 0; query < queries; ++query) {
+        const std::int64_t token = query_positions[static_cast<std::size_t>(query)] - class_tokens_;
+        for (const Run& run : runs) add_run(token, run, (head * queries + query) * keys + run.first);
+      }
+    };
+    const auto column_of = [&](std::int64_t token, const Run& run) {
+      return centre_ - code_[static_cast<std::size_t>(token)] + *run.code;
+    };
+    visit([&](std::int64_t token, const Run& run, std::int64_t index) {
+      if (token >= 0 && run.code) {
+        const std::byte* const row[] = {grad.data.data() + static_cast<std::size_t>(index) * width};
+        return columns.add(grad.dtype, row, column_of(token, run), run.count);
+      }
+      ExactSum& sum = of_class[run.code ? 0 : token >= 0 ? 1 : 2];
+      for (std::int64_t k = 0; k < run.count; ++k) sum.add(grad.at(index + k));
+    });
+    std::vector<std::byte> rounded(static_cast<std::size_t>(places_) * width);
+    columns.round(grad.dtype, rounded.data());
+    if (!columns.are_exact()) {
+      std::vector<ExactSum> sums(static_cast<std::size_t>(places_));
+      visit([&](std::int64_t token, const Run& run, std::int64_t index) {
+        if (token < 0 || !run.code) return;
+        for (std::int64_t k = 0; k < run.count; ++k) {
+          const std::int64_t column = column_of(token, run) + k;
+          if (!columns.is_exact(column)) sums[static_cast<std::size_t>(column)].add(grad.at(index + k));
+        }
+      });
+      for (std::int64_t column = 0; column < places_; ++column) {
+        const auto at = static_cast<std::size_t>(column);
+        if (!columns.is_exact(column)) store(grad.dtype, sums[at].rounded(grad.dtype), rounded.data() + at * width);
       }
     }
-    for (std::int64_t row = 0; row < rows; ++row)
-      gradient.set(row * heads + head, sums[static_cast<std::size_t>(row)].rounded(grad.dtype));
+    const auto element_of = [&](std::int64_t row) {
+      return gradient.data.data() + static_cast<std::size_t>(row * heads + head) * width;
+    };
+    for (std::int64_t row = 0; row < places_; ++row)
+      std::memcpy(element_of(row), rounded.data() + static_cast<std::size_t>(places_ - 1 - row) * width, width);
+    for (std::int64_t row = places_; row < rows; ++row)
+      store(grad.dtype, of_class[static_cast<std::size_t>(row - places_)].rounded(grad.dtype), element_of(row));
   });
   return gradient;
 }

@@ -1,3 +1,5 @@
+#include <benchmark/benchmark.h>
+
 #include <memory>
 #include <numeric>
 #include <string>
@@ -7,7 +9,8 @@
 #include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/window_bias/window_bias.hpp"
 
-// All pairs of tokens of a window, beside the speed of filling memory: one beyond the caches, and Swin's of 7 x 7.
+// All pairs of tokens of a window, beside the speed of filling memory: one beyond the caches, and Swin's of 7 x 7; and
+// the gradient by the weight, beside the speed of reading what it is made from.
 
 namespace sextant {
 namespace {
@@ -33,11 +36,31 @@ void add(Dtype dtype, std::int64_t extent, std::int64_t heads) {
                    }});
 }
 
+// 1024 x 1024 pairs of a head.
+void add_gradient(Dtype dtype) {
+  constexpr std::int64_t heads = 8;
+  WindowBias encoding;
+  encoding.window = {32, 32};
+  const std::int64_t tokens = position_count(encoding);
+  const std::size_t bytes = static_cast<std::size_t>(heads * tokens * tokens) * size_of(dtype);
+  const std::string name = "window_bias/" + std::string(name_of(dtype)) + "/gradient/certified/8x1024x1024";
+  register_paired({name, Roofline::scale_inplace, bytes, [=](auto, auto) -> std::function<void()> {
+                     const auto encoder = std::make_shared<WindowBiasEncoder>(encoding);
+                     const auto grad = std::make_shared<Tensor>(Tensor::zeros(dtype, {heads, tokens, tokens}));
+                     for (std::int64_t i = 0; i < grad->elements(); ++i)
+                       grad->set(i, static_cast<double>(i % 1021 - 510) / 64);
+                     std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens));
+                     std::iota(positions.begin(), positions.end(), 0);
+                     return [=] { benchmark::DoNotOptimize(encoder->grad_weight(positions, positions, *grad)); };
+                   }});
+}
+
 const int registered = [] {
   for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
     add(dtype, 32, 16);
     add(dtype, 7, 32);
   }
+  add_gradient(Dtype::float32);
   return 0;
 }();
 

@@ -79,16 +79,6 @@ HWY_INLINE void StorePairs(DE de, const PairOf<hn::Vec<DE>>& y, hn::TFromD<DE>* 
   }
 }
 
-/// The vector in a register: GCC reads it from memory again for each use where an operation can, and loops within the
-/// caches are near to the two loads that a core has in a cycle.
-template <class V>
-HWY_INLINE V ReadOnce(V value) {
-#if HWY_TARGET <= HWY_AVX3
-  asm("" : "+v"(value.raw));
-#endif
-  return value;
-}
-
 template <class V>
 HWY_INLINE PairOf<V> Turned(V x0, V x1, V c, V s) {
   c = ReadOnce(c);

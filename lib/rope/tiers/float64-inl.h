@@ -40,8 +40,8 @@ template <class Bounds>
 struct Float64Row : NextRow<Bounds> {
   static constexpr std::size_t element_bytes = 8;
   static constexpr bool precise = true;
-  static constexpr int most_turns = 16;
-  static constexpr double bound_of_turned = 0x1p-40;  // docs/proofs/rope.md, step 4
+  static constexpr int most_turns = 64;
+  static constexpr double bound_of_turned = 0x1p-39;  // docs/proofs/rope.md, step 4
 
   alignas(64) double cos_low[row_entries];
   alignas(64) double sin_low[row_entries];
