@@ -201,7 +201,8 @@ std::int64_t tokens_at_once(const Heads& y) {
 
 }  // namespace
 
-QkNormRopeEncoder::QkNormRopeEncoder(const QkNormRope& encoding) : encoding_(checked(encoding)), plans_(std::make_shared<const RopePlans>(encoding.rope)) {}
+QkNormRopeEncoder::QkNormRopeEncoder(const QkNormRope& encoding)
+    : encoding_(checked(encoding)), plans_(std::make_shared<const RopePlans>(encoding.rope)) {}
 
 void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions,
                               const Heads& y) const {
@@ -227,18 +228,12 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
       LineWriter writer(caching);
       const std::int64_t first = block * together;
       const std::int64_t last = std::min(x.tokens, first + together);
-      const TokenRows rotations(
-          plan, own.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+      const TokenRows rotations(plan,
+                                own.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
       for (std::int64_t token = first; token < last; ++token) {
-        const TokenHeads heads{x.dtype,
-                               head_at(x, row * x.tokens + token, 0),
-                               bytes_of(x.head_stride, x.dtype),
-                               y.dtype,
-                               head_at(y, row * y.tokens + token, 0),
-                               bytes_of(y.head_stride, y.dtype),
-                               x.heads,
-                               rotations.cos(token - first),
-                               rotations.sin(token - first)};
+        const TokenHeads heads{x.dtype, head_at(x, row * x.tokens + token, 0), bytes_of(x.head_stride, x.dtype),
+                               y.dtype, head_at(y, row * y.tokens + token, 0), bytes_of(y.head_stride, y.dtype),
+                               x.heads, rotations.cos(token - first),          rotations.sin(token - first)};
         const auto by_itself = [&](std::int64_t head) {
           turner.turn(heads.cos, heads.sin, heads.x_dtype, heads.x + head * heads.x_stride, heads.y_dtype,
                       heads.y + head * heads.y_stride);

@@ -121,15 +121,16 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
   with_bits_of(weight.dtype, [&]<class Bits>(Bits) {
     // Head by head: the values of offsets in reverse, then those of a class token's three rows.
     std::vector<Bits> by_head(static_cast<std::size_t>(heads * rows + block_of<Bits>));
-    for (std::int64_t i = 0; i < weight.elements(); ++i) {
-      const std::int64_t row = i / heads;
-      const std::int64_t place = row < places_ ? places_ - 1 - row : row;
-      Bits& own = by_head[static_cast<std::size_t>(i % heads * rows + place)];
-      std::memcpy(&own, weight.data.data() + static_cast<std::size_t>(i) * sizeof own, sizeof own);
+    const std::byte* from = weight.data.data();
+    for (std::int64_t row = 0; row < rows; ++row) {
+      Bits* own = by_head.data() + (row < places_ ? places_ - 1 - row : row);
+      for (std::int64_t head = 0; head < heads; ++head, from += sizeof *own, own += rows)
+        std::memcpy(own, from, sizeof *own);
     }
     const Rows matrix{weight.dtype, out.data(), heads * queries, keys, keys};
     write_row_blocks(matrix, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
-      const std::int64_t together = std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, keys));
+      const std::int64_t together =
+          std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, keys * static_cast<std::int64_t>(sizeof(Bits))));
       std::vector<Bits> made(static_cast<std::size_t>(together * keys + block_of<Bits>));
       std::int64_t waiting = 0;
       for (std::int64_t row = first; row < last; ++row) {

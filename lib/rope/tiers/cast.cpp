@@ -16,8 +16,8 @@
 
 #include "lib/kernels/certify-inl.h"
 #include "lib/kernels/put_vector-inl.h"
-#include "lib/kernels/round_again-inl.h"
 #include "lib/kernels/rotations-inl.h"
+#include "lib/kernels/round_again-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
