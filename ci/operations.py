@@ -40,13 +40,16 @@ def function_of(name):
     if encoder in ("rope", "rope_nd", "xpos"):
         *before, shape = parts
         rounding, words = before[-1], "/".join(before)
-        if rounding not in ("certified", "fast") or "_of_" in words:
+        if rounding not in ("certified", "fast"):
             return None
-        dtype = next(_dtypes[part] for part in before if part in _dtypes)
+        is_cast = "_of_float32" in words
+        dtype = next(_dtypes[part] for part in words.replace("_of_float32", "").split("/") if part in _dtypes)
         pairing = 0 if "interleaved" in words else 1
-        streamed = 0 if encoder == "rope" or "in_place" in words else 1
+        streamed = 0 if (encoder == "rope" and not is_cast) or "in_place" in words else 1
         bounds = "PairBounds" if encoder == "xpos" else "SharedBounds"
         turn = f"Turn{dtype}<.*{bounds}" if dtype in ("Float32", "Float64") else f"TurnNarrow<.*{dtype}, .*{bounds}"
+        if is_cast:
+            turn = f"TurnFloat32To<[^>]*::{dtype}>"
         if dtype == "Float16" and rounding == "certified":
             return rf"%::TurnDeferring<.*{turn}.*Pairing\){pairing}, .*Pairing\){pairing}, .*Caching\){streamed}>"
         tier, fast = {"certified": ("QuickTier", 0), "fast": ("FastTier", 1)}[rounding]
