@@ -1,6 +1,6 @@
 // A vector to memory, into the caches or past them, and one from it, for one Highway target. Included inside
-// HWY_NAMESPACE by a file that is compiled once per target. lib/kernels/line_writer.hpp says when a store should pass by
-// the caches.
+// HWY_NAMESPACE by a file that is compiled once per target. lib/kernels/line_writer.hpp says when a store should pass
+// by the caches.
 
 #if defined(SEXTANT_LIB_KERNELS_PUT_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_KERNELS_PUT_VECTOR_INL_H_

@@ -1,5 +1,5 @@
-// Which floats may not be rounded again to 16 bits, for one Highway target: included inside HWY_NAMESPACE by a file that is
-// compiled once per target.
+// Which floats may not be rounded again to 16 bits, for one Highway target: included inside HWY_NAMESPACE by a file
+// that is compiled once per target.
 //
 // A float that is nearest to a number rounds to 16 bits as the number does unless it is a tie between two values of the
 // type: every tie is a float, so that none lies between the two (docs/proofs/rope.md, step 23).

@@ -1,7 +1,8 @@
 // Root-mean-square normalization of each head and its rotation, in one pass and one rounding.
 //
-//   1. The rotations of some tokens at a time are those of RopeEncoder's tables in float64, made by the thread that turns
-//      their heads; where a scaling rule looks at the length, that is the call's or the row's, as the rule has it.
+//   1. The rotations of some tokens at a time are those of RopeEncoder's tables in float64, made by the thread that
+//      turns their heads; where a scaling rule looks at the length, that is the call's or the row's, as the rule has
+//      it.
 //   2. Heads are normalized, turned and rounded by vectors of doubles (turned_heads.cpp), and written past the caches
 //      where the results exceed them.
 //   3. Heads with a NaN or an infinity, and gains or factors beyond 2^200, are done by themselves, as IEEE 754

@@ -4,8 +4,8 @@
 //   2. The plan of that length has frequencies and rotations of small steps (plan.hpp).
 //   3. Units of work, tokens and heads, are shared among threads (job.hpp), and turned by kernels that are compiled
 //      once per dtype and Highway target (tiers/, kernels/).
-//   4. Results of another dtype go by way of cast.cpp, but for 16 bits of float32, which have kernels; encodings without
-//      a pair are copied (standing.cpp).
+//   4. Results of another dtype go by way of cast.cpp, but for 16 bits of float32, which have kernels; encodings
+//      without a pair are copied (standing.cpp).
 //
 // docs/proofs/rope.md shows that results are the nearest values.
 

@@ -46,8 +46,9 @@ class RopePlans;
 /// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of
 /// a millisecond. Nothing is allocated in a call, but for three cases: beyond original_max_position_embeddings dynamic
 /// scaling makes frequencies for each length (some 10 microseconds and 30 bytes a pair), a head larger than 8 KiB that
-/// changes its pairing in place is set aside, and results of another dtype than x, but for 16 bits of float32, take each
-/// thread the memory of one token's heads, and the call some bytes a channel. Work is spread over OpenMP's threads.
+/// changes its pairing in place is set aside, and results of another dtype than x, but for 16 bits of float32, take
+/// each thread the memory of one token's heads, and the call some bytes a channel. Work is spread over OpenMP's
+/// threads.
 class RopeEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET is wrong.

@@ -6,8 +6,8 @@
 //      that do: queries' rows are made of copied runs, some at a time, and go past the caches where the matrices exceed
 //      them. Runs are short: they are copied by whole blocks, whose rest the run behind them overwrites.
 //   3. Gradient: a run's terms are added, without rounding, to as many neighbouring columns in that order
-//      (exact_columns.hpp), each of which is rounded once; sums that two doubles do not hold, and those of class tokens,
-//      go by exact_sum.hpp.
+//      (exact_columns.hpp), each of which is rounded once; sums that two doubles do not hold, and those of class
+//      tokens, go by exact_sum.hpp.
 
 #include "lib/window_bias/window_bias.hpp"
 

@@ -131,8 +131,8 @@ void RotateUnitsOf(const RopeJob& job, std::int64_t first, std::int64_t last) {
   }
 }
 
-/// Rows [first, last) of the tables: a row's own entries where the kernel has certain ones, else what the pair (1, 0) is
-/// turned into.
+/// Rows [first, last) of the tables: a row's own entries where the kernel has certain ones, else what the pair (1, 0)
+/// is turned into.
 template <class Kernel>
 void WriteRows(const TableJob& job, std::int64_t first, std::int64_t last) {
   using Element = ElementOf<Kernel>;

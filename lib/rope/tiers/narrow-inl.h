@@ -1,5 +1,5 @@
-// float16 and bfloat16 results, of elements alike or of float32, for one Highway target. Included inside HWY_NAMESPACE by
-// a file that is compiled once per target.
+// float16 and bfloat16 results, of elements alike or of float32, for one Highway target. Included inside HWY_NAMESPACE
+// by a file that is compiled once per target.
 //
 //   1. Elements are widened to float, unless they are, and turned in double.
 //   2. Both ends of the bound about each y are rounded to float, to odd, so that the rounding to 16 bits that follows

@@ -1,5 +1,5 @@
-// The quick tier of float16 and bfloat16 results, for one Highway target. Included inside HWY_NAMESPACE by a file that is
-// compiled once per target.
+// The quick tier of float16 and bfloat16 results, for one Highway target. Included inside HWY_NAMESPACE by a file that
+// is compiled once per target.
 //
 //   1. Elements are widened to float and turned there, by a cosine of one float and a sine of two, whose first part has
 //      so few bits that its product with an element is exact.
@@ -7,8 +7,8 @@
 //      is near to one, and where neither y is too small, too large or too small beside the other.
 //   3. Where a vector of float16 does not pass, the pairs around those that did not are turned in double, from whose
 //      bits the same is told. bfloat16, a vector of which fails five times more rarely, leaves it to the kernel.
-//   4. float32 elements are turned alike, but that a product's error is taken away by itself; in double where operations
-//      are not fused.
+//   4. float32 elements are turned alike, but that a product's error is taken away by itself; in double where
+//      operations are not fused.
 //   5. What is left over is rounded with both ends of the bound (narrow-inl.h).
 //
 // docs/proofs/rope.md, steps 9, 10, 12 to 14 and 24, has the certificate.
