@@ -27,7 +27,10 @@ HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
 /// Step 6: the error of a sine or cosine that has been doubled so often.
-constexpr double FeatureError(int doublings) { return (doublings < 4 ? 1 << doublings : 32) * 0x1p-49; }
+constexpr double FeatureError(int doublings) {
+  if (doublings > 4) return (1 << 2 * doublings) * 0x1p-52;
+  return (doublings < 4 ? 1 << doublings : 32) * 0x1p-49;
+}
 
 // ci/constants: double[8] = near_minimax(sine_of_turns, 1/2**4, 7)
 constexpr std::array<double, 8> sine_coefficients{0x1.921fb54442d17p+2,  -0x1.4abbce625bd83p+5, 0x1.466bc677522bdp+6,
@@ -82,21 +85,30 @@ HWY_INLINE HalfTurns HalfTurnsOfSum(std::span<const FourierAxis> axes, std::size
   return sum;
 }
 
-/// Step 4.
-HWY_INLINE DoublingRotation RotationOf(const HalfTurns& turns) {
+/// Step 4, of several vectors at a time. Each sum waits for the one before it, so that those of all sines and cosines
+/// are written in turns: a core looks ahead over few operations that wait.
+template <std::size_t count>
+HWY_INLINE void RotationsOf(const HalfTurns (&turns)[count], DoublingRotation (&rotations)[count]) {
   constexpr std::array<double, 8> twice_cosine = Twice(cosine_coefficients);
   const Doubles d;
   const hn::RebindToUnsigned<Doubles> du;
-  const DoubleVector square = hn::Mul(turns.rest, turns.rest);
-  const auto polynomial = [&](const std::array<double, 8>& coefficients) HWY_ATTR {
-    DoubleVector sum = hn::Set(d, coefficients[7]);
-    for (std::size_t k = 7; k-- > 0;) sum = hn::MulAdd(sum, square, hn::Set(d, coefficients[k]));
-    return sum;
-  };
-  const DoubleVector sine = hn::Mul(polynomial(sine_coefficients), turns.rest);
-  const DoubleVector cosine = hn::MulAdd(polynomial(twice_cosine), square, hn::Set(d, 2.0));
-  const DoubleVector sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, turns.halves)));
-  return {hn::Xor(sine, sign), hn::Xor(cosine, sign)};
+  DoubleVector square[count], sine[count], cosine[count];
+  for (std::size_t i = 0; i < count; ++i) {
+    square[i] = hn::Mul(turns[i].rest, turns[i].rest);
+    sine[i] = hn::Set(d, sine_coefficients[7]);
+    cosine[i] = hn::Set(d, twice_cosine[7]);
+  }
+  for (std::size_t k = 7; k-- > 0;) {
+    for (std::size_t i = 0; i < count; ++i) {
+      sine[i] = hn::MulAdd(sine[i], square[i], hn::Set(d, sine_coefficients[k]));
+      cosine[i] = hn::MulAdd(cosine[i], square[i], hn::Set(d, twice_cosine[k]));
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const DoubleVector sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, turns[i].halves)));
+    rotations[i] = {hn::Xor(hn::Mul(sine[i], turns[i].rest), sign),
+                    hn::Xor(hn::MulAdd(cosine[i], square[i], hn::Set(d, 2.0)), sign)};
+  }
 }
 
 /// Step 6: of twice the angle.

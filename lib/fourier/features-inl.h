@@ -39,8 +39,9 @@ struct TieTest {
 
 template <class Type>
 constexpr TieTest TieTestOf(int doublings) {
-  if (Type::dtype == Dtype::bfloat16) return {1 << 15, (1 << 16) - 1, 0x1p-14F};
-  if (Type::dtype == Dtype::float16) return {1 << 12, (1 << 13) - 1, 0x1p-14F};
+  const float least_narrow = doublings < 8 ? 0x1p-14F : doublings == 8 ? 0x1p-12F : 0x1p-10F;
+  if (Type::dtype == Dtype::bfloat16) return {1 << 15, (1 << 16) - 1, least_narrow};
+  if (Type::dtype == Dtype::float16) return {1 << 12, (1 << 13) - 1, least_narrow};
   const int window = 15 + (doublings + 1) / 2 + (doublings == 4 ? 1 : 0);
   return {(1 << 28) + (1 << window), (1 << 29) - (2 << window),
           static_cast<float>(FeatureError(doublings) * 0x1p52 / (1 << window))};

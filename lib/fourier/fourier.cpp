@@ -71,11 +71,15 @@ Value element_of(Dtype dtype, double value) {
 FourierEncoder::FourierEncoder(const Fourier& encoding) : encoding_(checked(encoding)) {
   if (!is_given(encoding)) own_ = ladders_of(nullptr);
   for (std::int64_t band = 0; band < encoding.bands; ++band) whole_exponents_.push_back(whole_exponent(encoding, band));
-  const std::int64_t most = bands_double(encoding) ? longest_fourier_run : 1;
+  const auto add_runs = [&](std::int64_t list, std::int64_t longest, std::vector<FourierRun>& runs) {
+    const std::int64_t most = bands_double(encoding) ? longest : 1;
+    for (std::int64_t band = 0; band < encoding.bands; band += most)
+      runs.push_back({list, band, std::min(most, encoding.bands - band)});
+  };
   for (std::int64_t list = 0; list < angle_lists(encoding); ++list) {
     for (std::int64_t band = 0; band < encoding.bands; ++band) channels_.push_back(channels_of(encoding, list, band));
-    for (std::int64_t band = 0; band < encoding.bands; band += most)
-      runs_.push_back({list, band, std::min(most, encoding.bands - band)});
+    add_runs(list, longest_fourier_run, runs_);
+    add_runs(list, longest_narrow_fourier_run, narrow_runs_);
   }
 }
 
@@ -220,7 +224,8 @@ void FourierEncoder::encode_tiles(const Ladders& ladders, std::span<const std::i
                                   const Rows& out) const {
   const std::vector<FourierAxis> axes = axes_of(ladders);
   const AngleSum sum = is_given(encoding_) ? AngleSum::of_axes : AngleSum::none;
-  const FourierLadder ladder{runs_, channels_, axes, encoding_.bands, encoding_.positions.step, sum};
+  const std::span<const FourierRun> runs = sizeof(Value) == 2 ? narrow_runs_ : runs_;
+  const FourierLadder ladder{runs, channels_, axes, encoding_.bands, encoding_.positions.step, sum};
   constexpr auto points = static_cast<std::int64_t>(FourierTile::points);
   write_row_blocks(out, [&](std::int64_t first, std::int64_t last, LineWriter& writer) {
     FourierTileOf<Value> tile(out.width);

@@ -88,6 +88,7 @@ class FourierEncoder {
   std::vector<std::optional<int>> whole_exponents_;  // of the bands
   std::vector<Channels> channels_;                   // of each list's bands
   std::vector<FourierRun> runs_;
+  std::vector<FourierRun> narrow_runs_;  // of elements of 16 bits
 };
 
 }  // namespace sextant

@@ -29,12 +29,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-HWY_INLINE DoublingRotation FirstOfRun(const FourierLadder& ladder, const FourierRun& run, std::size_t point,
-                                       const TileCounts& counts) {
-  if (ladder.sum == AngleSum::of_axes)
-    return RotationOf(HalfTurnsOfSum(ladder.axes, index(run.first_band), counts, point));
-  return RotationOf(HalfTurnsAt(*ladder.axes[index(run.list)].frequencies, index(run.first_band),
-                                counts[index(run.list)].data() + point));
+template <AngleSum sum>
+HWY_INLINE HalfTurns FirstOfRun(const FourierLadder& ladder, const FourierRun& run, std::size_t point,
+                                const TileCounts& counts) {
+  if constexpr (sum == AngleSum::of_axes) return HalfTurnsOfSum(ladder.axes, index(run.first_band), counts, point);
+  return HalfTurnsAt(*ladder.axes[index(run.list)].frequencies, index(run.first_band),
+                     counts[index(run.list)].data() + point);
 }
 
 /// Where a run began at the points of a vector of floats, and the lanes of each of its bands that are not certain.
@@ -42,7 +42,7 @@ struct BegunRun {
   const FourierRun* run;
   std::size_t point;
   LaneBits doubtful_in_any;
-  std::array<LaneBits, longest_fourier_run> doubtful;
+  std::array<LaneBits, longest_narrow_fourier_run> doubtful;
   alignas(64) std::array<double, vectors * FrequencyPieces::lanes> sin;
   alignas(64) std::array<double, vectors * FrequencyPieces::lanes> twice_cos;
 };
@@ -56,13 +56,15 @@ HWY_INLINE Features BeginningOf(const BegunRun& begun) {
 }
 
 /// How many vectors of lines that wait are streamed beside a band; beside each vector of a run's beginnings as many as
-/// elements have bytes by two. Of a run of five bands that is a fifth more than it fills: all are gone before the rows
-/// are written, whose stores would wait behind them.
+/// elements have bytes by two. Of a longest run that is a fifth more than it fills: all are gone before the rows are
+/// written, whose stores would wait behind them.
 template <class Type>
 constexpr std::size_t streamed_beside(int doublings) {
-  const std::size_t of_floats = doublings % 2 == 0 ? 2 : 1;
-  return of_floats * sizeof(typename Type::Element) / 4;
+  return Type::dtype == Dtype::float32 && doublings % 2 == 0 ? 2 : 1;
 }
+
+template <class Type>
+constexpr std::int64_t longest_run = Type::dtype == Dtype::float32 ? longest_fourier_run : longest_narrow_fourier_run;
 
 /// The run's bands from one that has been doubled so often on; the lanes of any that are not certain. Lines that wait
 /// are streamed in passing.
@@ -72,7 +74,7 @@ HWY_INLINE LaneBits PutRun(const Channels* channels, Features z, ElementOf<Type>
   const LaneBits doubtful = PutFeatures<Type, doublings>(z, channels[doublings], at_point);
   begun.doubtful[doublings] = doubtful;
   StreamWaiting<streamed_beside<Type>(doublings)>(waiting);
-  if constexpr (doublings + 1 < longest_fourier_run) {
+  if constexpr (doublings + 1 < longest_run<Type>) {
     if (doublings + 1 == begun.run->bands) return doubtful;
     z.earlier = Doubled(z.earlier);
     if constexpr (vectors > 1) z.later = Doubled(z.later);
@@ -111,7 +113,7 @@ HWY_NOINLINE void RememberOpen(const BegunRun& begun, int doublings, double erro
 constexpr std::size_t groups = tile_points / (vectors * hn::MaxLanes(Doubles()));
 constexpr std::size_t runs_together = groups < 8 ? 8 / groups : 1;
 
-template <class Type>
+template <class Type, AngleSum sum>
 HWY_INLINE void BeginRuns(const FourierLadder& ladder, std::span<const FourierRun> runs, const TileCounts& counts,
                           BegunRun* begun, WaitingLines& waiting) {
   const Doubles d;
@@ -119,31 +121,33 @@ HWY_INLINE void BeginRuns(const FourierLadder& ladder, std::span<const FourierRu
     for (std::size_t point = 0; point < tile_points; point += vectors * hn::Lanes(d), ++begun) {
       begun->run = &run;
       begun->point = point;
-      for (std::size_t i = 0; i < vectors * hn::Lanes(d); i += hn::Lanes(d)) {
-        const DoublingRotation z = FirstOfRun(ladder, run, point + i, counts);
-        hn::Store(z.sin, d, begun->sin.data() + i);
-        hn::Store(z.twice_cos, d, begun->twice_cos.data() + i);
+      HalfTurns turns[vectors];
+      DoublingRotation z[vectors];
+      for (std::size_t i = 0; i < vectors; ++i)
+        turns[i] = FirstOfRun<sum>(ladder, run, point + i * hn::Lanes(d), counts);
+      RotationsOf(turns, z);
+      for (std::size_t i = 0; i < vectors; ++i) {
+        hn::Store(z[i].sin, d, begun->sin.data() + i * hn::Lanes(d));
+        hn::Store(z[i].twice_cos, d, begun->twice_cos.data() + i * hn::Lanes(d));
         StreamWaiting<sizeof(typename Type::Element) / 2>(waiting);
       }
     }
   }
 }
 
-template <class Type>
+template <class Type, AngleSum sum>
 void FillFeatures(const FourierLadder& ladder, FourierTileOf<ElementOf<Type>>& tile, WaitingLines& given) {
   std::array<BegunRun, groups * runs_together> begun;
-  // Errors of sums are those of one doubling.
-  const bool sums = ladder.sum == AngleSum::of_axes;
   WaitingLines waiting = given;
   ElementOf<Type>* const values = tile.channel(0);
   for (std::size_t first = 0; first < ladder.runs.size(); first += runs_together) {
     const auto runs = ladder.runs.subspan(first, std::min(runs_together, ladder.runs.size() - first));
-    BeginRuns<Type>(ladder, runs, tile.counts, begun.data(), waiting);
+    BeginRuns<Type, sum>(ladder, runs, tile.counts, begun.data(), waiting);
     const std::span<BegunRun> own = std::span(begun).first(groups * runs.size());
     for (BegunRun& each : own) {
       const Channels* const channels = &ladder.channels[index(each.run->list * ladder.bands + each.run->first_band)];
       const Features z = BeginningOf(each);
-      if (sums) {
+      if constexpr (sum == AngleSum::of_axes) {
         each.doubtful[0] = each.doubtful_in_any = PutFeatures<Type, 1>(z, *channels, values + each.point);
       } else {
         each.doubtful_in_any = PutRun<Type>(channels, z, values + each.point, each, waiting);
@@ -153,12 +157,25 @@ void FillFeatures(const FourierLadder& ladder, FourierTileOf<ElementOf<Type>>& t
     for (const BegunRun& each : own) {
       if (each.doubtful_in_any == 0) continue;
       for (int doublings = 0; doublings < static_cast<int>(each.run->bands); ++doublings) {
-        if (each.doubtful[index(doublings)] != 0)
-          RememberOpen<Type>(each, doublings, FeatureError(sums ? 1 : doublings), tile.open);
+        // Errors of sums are those of one doubling.
+        const double error = FeatureError(sum == AngleSum::of_axes ? 1 : doublings);
+        if (each.doubtful[index(doublings)] != 0) RememberOpen<Type>(each, doublings, error, tile.open);
       }
     }
   }
   given = waiting;
+}
+
+/// The values of 16 bits nearest to doubles: where all of those are floats, as coordinates mostly are, a float's
+/// rounding is the only one.
+template <class Type>
+HWY_INLINE auto RoundNarrow(DoubleVector exact) {
+  const Doubles d;
+  const hn::Rebind<float, Doubles> df;
+  const auto nearest = NearestFloat(d, exact);
+  if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(hn::PromoteTo(d, nearest), exact)))) return Type::Round(d, exact);
+  if constexpr (Type::dtype == Dtype::bfloat16) return BFloat16Bits(df, nearest);
+  return Float16Bits(df, nearest);
 }
 
 /// Products by a power of two, which are exact, rounded once.
@@ -170,7 +187,7 @@ HWY_INLINE void FillCoordinates(const double* counts, double step, ElementOf<Typ
     if constexpr (Type::dtype == Dtype::float32) {
       hn::StoreU(NearestFloat(d, exact), hn::Rebind<float, Doubles>(), channel + point);
     } else {
-      const auto bits = hn::BitCast(hn::RebindToSigned<Bits32<Doubles>>(), Type::Round(d, exact));
+      const auto bits = hn::BitCast(hn::RebindToSigned<Bits32<Doubles>>(), RoundNarrow<Type>(exact));
 #if HWY_TARGET == HWY_SCALAR
       channel[point] = static_cast<std::uint16_t>(hn::GetLane(bits));
 #else
@@ -191,7 +208,11 @@ bool FillTileOf(const FourierLadder& ladder, const TilePoints& at, FourierTileOf
     const std::int64_t channel = ladder.axes[axis].coordinate_channel;
     if (channel >= 0) FillCoordinates<Type>(counts, ladder.step, tile.channel(channel));
   }
-  FillFeatures<Type>(ladder, tile, waiting);
+  if (ladder.sum == AngleSum::of_axes) {
+    FillFeatures<Type, AngleSum::of_axes>(ladder, tile, waiting);
+  } else {
+    FillFeatures<Type, AngleSum::none>(ladder, tile, waiting);
+  }
   return true;
 }
 
