@@ -23,9 +23,9 @@ def function_of(name):
         # Of what is read: for each eight elements a conversion, five additions, and one operation that keeps what they lost.
         return 16 if parts[0] == "float32" and encoder in ("learned", "relative_bias") else None
     if encoder == "fourier":
-        # 30 pairs of channels of 16 points: 22.2 operations each, 27 for each eight angles that are not doubled, and to turn round 20 for each four lines of float32,
-        # 48 for each eight of 16 bits (docs/rates.md).
-        return {"float32": 20.8, "bfloat16": 37.5}.get(parts[0])
+        # 30 pairs of channels of 16 points: 22.2 operations each, 27 for each eight angles that are not doubled, which are every fifth of float32 and every tenth of
+        # 16 bits, and to turn round 20 for each four lines of float32, 48 for each eight of 16 bits (docs/rates.md).
+        return {"float32": 20.8, "bfloat16": 32.4}.get(parts[0])
     if encoder == "sinusoidal":
         dtype, layout, rounding = _dtypes[parts[0]], parts[1], parts[2]
         order, fast = {"interleaved": 0, "concatenated": 2}[layout], {"certified": 0, "fast": 1}.get(rounding)

@@ -47,6 +47,17 @@ void look_up(std::span<const std::int64_t> offsets, const KeptElements<std::uint
 void look_up(std::span<const std::int64_t> offsets, const KeptElements<std::uint32_t>& kept, std::uint32_t* to);
 void look_up(std::span<const std::int64_t> offsets, const KeptElements<std::uint64_t>& kept, std::uint64_t* to);
 
+/// Row r of `rows` becomes the elements of first[r] and second[r], likewise.
+void look_up_pairs(std::span<const std::int64_t> first, const std::int64_t* second,
+                   const KeptElements<std::uint16_t>& of_first, const KeptElements<std::uint16_t>& of_second,
+                   std::uint16_t* rows);
+void look_up_pairs(std::span<const std::int64_t> first, const std::int64_t* second,
+                   const KeptElements<std::uint32_t>& of_first, const KeptElements<std::uint32_t>& of_second,
+                   std::uint32_t* rows);
+void look_up_pairs(std::span<const std::int64_t> first, const std::int64_t* second,
+                   const KeptElements<std::uint64_t>& of_first, const KeptElements<std::uint64_t>& of_second,
+                   std::uint64_t* rows);
+
 /// Row r of `rows` becomes columns[0][r], columns[1][r], ...: `count` elements of each column, whose next one begins
 /// `stride` further on.
 void put_columns_side_by_side(const std::uint16_t* columns, std::size_t stride, std::size_t width, std::size_t count,

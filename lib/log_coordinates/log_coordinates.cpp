@@ -168,9 +168,13 @@ void LogCoordinatesEncoder::encode_as(std::span<const std::int64_t> offsets, con
     std::vector<Bits> rows(together * width);
     for (std::int64_t start = first; start < last; start += together) {
       const std::int64_t count = std::min(together, last - start);
-      for (std::size_t axis = 0; axis < width; ++axis)
-        put(axis, of_axis(axis, start, count), columns.data() + axis * together);
-      put_columns_side_by_side(columns.data(), together, width, static_cast<std::size_t>(count), rows.data());
+      if (width == 2 && own[0].all_kept && own[1].all_kept) {
+        look_up_pairs(of_axis(0, start, count), of_axis(1, start, count).data(), own[0].kept, own[1].kept, rows.data());
+      } else {
+        for (std::size_t axis = 0; axis < width; ++axis)
+          put(axis, of_axis(axis, start, count), columns.data() + axis * together);
+        put_columns_side_by_side(columns.data(), together, width, static_cast<std::size_t>(count), rows.data());
+      }
       const std::int64_t at_once = out.row_stride == out.width ? count : 1;
       const std::size_t bytes = static_cast<std::size_t>(at_once) * width * sizeof(Bits);
       const auto* from = reinterpret_cast<const std::byte*>(rows.data());
