@@ -1,8 +1,8 @@
 // Elements of offsets within 31 looked up in registers, for one Highway target: included inside HWY_NAMESPACE by a file
 // that is compiled once per target. Other targets than those of AVX-512 look up none.
 //
-//   1. 64 elements of 32 bits are four vectors, of which two at a time are chosen from by the index's low five bits, and
-//      one of both by the sixth; 64 of 16 bits are two vectors. Indices are the offsets modulo 64: their low bits.
+//   1. 64 elements of 32 bits are four vectors, of which two at a time are chosen from by the index's low five bits,
+//      and one of both by the sixth; 64 of 16 bits are two vectors. Indices are the offsets modulo 64: their low bits.
 //   2. Of two columns both elements are put in turns before they are stored.
 //
 // Bits are moved, not computed: there is nothing to prove.
