@@ -90,10 +90,22 @@ class CastShare final : public UnitHooks {
         wide_{call.wide, own_.front().bytes, call.x.batch, call.x.tokens, call.x.heads, call.x.head_dim, 0,
               0,         call.x.head_dim} {}
 
-  void turn(std::int64_t first, std::int64_t last) {
-    RopeJob job(PairTurns(call_.plan), call_.plan.encoding, call_.pass, call_.rounding,
-                call_.x.dtype == call_.wide ? call_.x : read_only(wide_), call_.positions,
-                call_.y.dtype == call_.wide ? call_.y : wide_);
+  // The whole call, turned here. Units are its own, not those of x and y as they are: what is wide on neither side is
+  // turned in place, where a long head whose pairing changes is a unit by itself.
+  RopeJob job() const {
+    return {PairTurns(call_.plan),
+            call_.plan.encoding,
+            call_.pass,
+            call_.rounding,
+            call_.x.dtype == call_.wide ? call_.x : read_only(wide_),
+            call_.positions,
+            call_.y.dtype == call_.wide ? call_.y : wide_};
+  }
+
+  // Units are of that many heads, whatever the number of threads is said to be where this one runs.
+  void turn(std::int64_t heads_per_unit, std::int64_t first, std::int64_t last) {
+    RopeJob job = this->job();
+    job.rows.heads_per_row = heads_per_unit;
     if (call_.y.dtype != call_.wide) job.memory.y_caching = Caching::kept;  // it is read again at once
     job.hooks = this;
     rotate_units(job, first, last);
@@ -182,7 +194,6 @@ bool is_tie(Dtype dtype, double value) {
 
 void turn_and_round(const RopePlan& plan, const RopePass& pass, Rounding rounding, const ConstHeads& x,
                     std::span<const std::int64_t> positions, const Heads& y) {
-  const RopeJob counted(PairTurns(plan), plan.encoding, pass, rounding, x, positions, y);
   const CastCall call{plan,
                       pass,
                       rounding,
@@ -192,8 +203,9 @@ void turn_and_round(const RopePlan& plan, const RopePass& pass, Rounding roundin
                       wide_dtype(x.dtype, y.dtype),
                       streams(y) ? Caching::streamed : Caching::kept,
                       {plan.encoding, pass}};
-  share(counted.units(), x.batch * x.tokens * x.heads * x.head_dim,
-        [&](std::int64_t first, std::int64_t last) { CastShare(call).turn(first, last); });
+  const RopeJob whole = CastShare(call).job();
+  share(whole.units(), x.batch * x.tokens * x.heads * x.head_dim,
+        [&](std::int64_t first, std::int64_t last) { CastShare(call).turn(whole.rows.heads_per_row, first, last); });
 }
 
 void carry_and_round(const Rope& encoding, const RopePass& pass, const ConstHeads& x, const Heads& y) {

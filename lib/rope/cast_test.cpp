@@ -91,6 +91,21 @@ TEST_P(RopeCastOn, IsTheOraclesNearestValueOfAnyDtype) {
   }
 }
 
+// More pairs than a tile of frequencies has, whose places change.
+TEST_P(RopeCastOn, WritesEveryHeadOfLongOnes) {
+  const std::vector<std::int64_t> positions{5, 6, 9};
+  const Rope encoding = rope_of(R"("head_dim":518,"rotary_dim":516,"pairing":"interleaved","output_pairing":"half")");
+  const RopeEncoder encoder(encoding);
+  for (const Dtype from : floating_dtypes) {
+    const Tensor x = drawn(from, {1, std::ssize(positions), 3, encoding.head_dim}, 12);
+    for (const Dtype to : floating_dtypes) {
+      if (from == to) continue;
+      expect_oracle(encoding, x, positions, turned(encoder, x, positions, to));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // Every result whose nearest float is a tie of the narrower dtype, among a million: rounding twice is wrong in about
 // half of them.
 TEST_P(RopeCastOn, TiesOfTheWiderDtypeAreDecidedByTheRealNumber) {
