@@ -16,9 +16,10 @@ class RopePlans;
 /// serve any number of threads.
 ///
 /// Results in float32, float16 and bfloat16 are formed in double and rounded once, whatever x is: each component is
-/// within 0.51 ULP of its turned pair's norm, a channel that does not turn within 0.51 ULP of itself. float64 is within
-/// exact-angle's bound (docs/proofs/accuracy-classes.md, step 27). Heads with a NaN or an infinity become what IEEE 754
-/// arithmetic makes of the formula; other heads do not see them.
+/// within 0.51 ULP of its turned pair's norm, a channel that does not turn within 0.51 ULP of itself. (Where that norm
+/// is beyond the dtype's range, its ULP is that of a format without an end.) float64 is within exact-angle's bound
+/// (docs/proofs/accuracy-classes.md, step 27). Heads with a NaN or an infinity become what IEEE 754 arithmetic makes of
+/// the formula; other heads do not see them.
 class QkNormRopeEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET is wrong.
