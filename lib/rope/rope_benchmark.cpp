@@ -1,16 +1,16 @@
 #include <benchmark/benchmark.h>
 
-#include <Eigen/Core>
-#include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "lib/kernels/heads_benchmark.hpp"
+#include "lib/rope/cached_rotation_benchmark.hpp"
 #include "lib/rope/rope.hpp"
 
-// Rotating [tokens, heads, head_dim] in place beside scaling the same memory in place, and the same as people write it.
+// Rotating [tokens, heads, head_dim] in place beside scaling the same memory in place, and beside a rotation by tables
+// as inference engines have it.
 
 namespace sextant {
 namespace {
@@ -63,44 +63,16 @@ void register_cast(Dtype dtype, Pairing pairing) {
                    }});
 }
 
-// cos and sin of a token, float32 angles by the library: what peers share.
-struct PlainRow {
-  std::vector<float> cos;
-  std::vector<float> sin;
-};
-void fill_plain_row(std::int64_t position, PlainRow& row, std::int64_t pairs) {
-  for (std::int64_t i = 0; i < pairs; ++i) {
-    const float angle =
-        static_cast<float>(position) * std::pow(10000.0F, -static_cast<float>(i) / static_cast<float>(pairs));
-    row.cos[static_cast<std::size_t>(i)] = std::cos(angle);
-    row.sin[static_cast<std::size_t>(i)] = std::sin(angle);
-  }
-}
-
-template <class TurnHead>
-void register_peer(const char* name, TurnHead turn_head) {
-  const HeadsShape shape = beyond_cache;
-  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * sizeof(float);
-  register_paired({std::string("rope/half/float32/") + name + "/" + shape.text(), Roofline::scale_inplace, bytes,
-                   // NOLINTNEXTLINE(misc-unused-parameters): clang-tidy 14 does not see its use in a template
-                   [=](std::span<std::byte> memory, auto) -> std::function<void()> {
-                     fill_ordinarily(Dtype::float32, memory.first(bytes));
-                     auto* const data = reinterpret_cast<float*>(memory.data());
-                     return [=] {
-                       const std::int64_t pairs = shape.head_dim / 2;
-#pragma omp parallel
-                       {
-                         PlainRow row{std::vector<float>(static_cast<std::size_t>(pairs)),
-                                      std::vector<float>(static_cast<std::size_t>(pairs))};
-#pragma omp for schedule(static)
-                         for (std::int64_t token = 0; token < shape.tokens; ++token) {
-                           fill_plain_row(token, row, pairs);
-                           for (std::int64_t head = 0; head < shape.heads; ++head) {
-                             turn_head(data + (token * shape.heads + head) * shape.head_dim, row, pairs);
-                           }
-                         }
-                       }
-                     };
+// The same as inference engines do it.
+void register_cached(Dtype dtype, Pairing pairing, const HeadsShape& shape) {
+  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
+  register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
+                       std::string(name_of(dtype)) + "/cached/" + shape.text(),
+                   Roofline::scale_inplace, bytes, [=](auto, auto) -> std::function<void()> {
+                     const auto memory = std::make_shared<std::vector<CacheLine>>(bytes / sizeof(CacheLine));
+                     auto* const data = reinterpret_cast<std::byte*>(memory->data());
+                     fill_ordinarily(dtype, {data, bytes});
+                     return [memory, turn = cached_rotation(dtype, pairing, shape, data)] { turn(); };
                    }});
 }
 
@@ -114,26 +86,10 @@ const bool registered = [] {
       register_encoder(dtype, pairing, Rounding::fast, within_l2);
     }
     for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) register_cast(dtype, pairing);
-  }
-  register_peer("scalar", [](float* x, const PlainRow& row, std::int64_t pairs) {
-    for (std::int64_t i = 0; i < pairs; ++i) {
-      const float x0 = x[i];
-      const float x1 = x[i + pairs];
-      const float c = row.cos[static_cast<std::size_t>(i)];
-      const float s = row.sin[static_cast<std::size_t>(i)];
-      x[i] = x0 * c - x1 * s;
-      x[i + pairs] = x0 * s + x1 * c;
+    for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+      for (const HeadsShape& shape : {beyond_cache, within_l2}) register_cached(dtype, pairing, shape);
     }
-  });
-  register_peer("eigen", [](float* x, const PlainRow& row, std::int64_t pairs) {
-    const Eigen::Map<const Eigen::ArrayXf> c(row.cos.data(), pairs);
-    const Eigen::Map<const Eigen::ArrayXf> s(row.sin.data(), pairs);
-    Eigen::Map<Eigen::ArrayXf> x0(x, pairs);
-    Eigen::Map<Eigen::ArrayXf> x1(x + pairs, pairs);
-    const Eigen::ArrayXf y0 = x0 * c - x1 * s;
-    x1 = x0 * s + x1 * c;
-    x0 = y0;
-  });
+  }
   return true;
 }();
 
