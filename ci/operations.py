@@ -1,4 +1,5 @@
-"""Operations of vectors for a line of 64 bytes, counted in a program's own loops: what ci/bench prints beside each rate, and what a port limit is made of.
+"""Operations of vectors for a line of 64 bytes: what ci/bench prints beside each rate, and what a port limit is made of. They are counted in a program's own loops, but
+for the few that have several loops in turns, which are counted by hand (function_of).
 
 A loop is counted along the path that falls through, since compilers place what is rare elsewhere. It is the one with the most operations among the loops of a function
 that hold no other and store vectors to memory other than the stack. Loads, stores and moves between registers are no operations; a conversion from or to double or
@@ -55,6 +56,10 @@ def function_of(name):
         tier, fast = {"certified": ("QuickTier", 0), "fast": ("FastTier", 1)}[rounding]
         return rf"%::TurnQuickly<.*{tier}<.*{turn}.*Rounding\){fast}, .*Pairing\){pairing}, .*Pairing\){pairing}, .*Caching\){streamed},"
     return None
+
+
+def is_by_hand(name):
+    return bool(function_of(name)) and not isinstance(function_of(name), str)
 
 
 def functions_of(disassembly):

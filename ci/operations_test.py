@@ -4,7 +4,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from operations import function_of, functions_of, loops_of, per_line  # noqa: E402
+from operations import function_of, functions_of, is_by_hand, loops_of, per_line  # noqa: E402
 
 # Two lines of 16 float32 scaled and added, one converted, with what is rare placed behind the loop, inside a loop of rows.
 disassembly = """
@@ -59,6 +59,11 @@ class Functions(unittest.TestCase):
         self.assertEqual(function_of("alibi/float32/causal/certified/12x2048x2048"), 0)
         self.assertIsNone(function_of("sinusoidal/float32/interleaved/sleef/262144x128"))
         self.assertEqual(function_of("learned/float32/gradient/certified/4096x768"), 16)
+
+    def test_what_is_counted_by_hand_is_said_to_be(self):
+        self.assertTrue(is_by_hand("learned/float32/gradient/certified/4096x768"))
+        for name in ("alibi/float32/causal/certified/12x2048x2048", "sinusoidal/float32/interleaved/certified/262144x128", "binary/float32/digits/certified/524288x63"):
+            self.assertFalse(is_by_hand(name))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,9 @@ import statistics
 
 most_lost = 0.05
 free_core = 0.9  # of the best throughput of fused operations in the run
+most_varied = 2  # the greatest rate of one benchmark's repetitions over the least, where their median says something
+
+beside_memory, beside_eigen = "memory", "eigen"
 
 
 @dataclasses.dataclass
@@ -16,6 +19,7 @@ class Case:
     ratios: list = dataclasses.field(default_factory=list)
     fused: list = dataclasses.field(default_factory=list)
     vector_operations: list = dataclasses.field(default_factory=list)  # that the cores took in a second
+    beside: str = beside_memory
 
     def extend(self, other):
         self.rates += other.rates
@@ -24,7 +28,8 @@ class Case:
         self.vector_operations += other.vector_operations
 
     def rate(self):
-        return statistics.median(self.rates)
+        """The median, or None where the repetitions are too far apart: a process that waits for a core seems to run at a hundredth of its speed."""
+        return statistics.median(self.rates) if max(self.rates) <= most_varied * min(self.rates) else None
 
     def known(self):
         return sorted(ratio for ratio in self.ratios if not math.isnan(ratio))
@@ -36,9 +41,9 @@ class Case:
 
     def of_ports(self, per_line):
         """The best rate over the one at which the cores took operations of vectors at most, `per_line` of them for 64 bytes: what another process takes is missing from
-        rates, and not from the short measurements of arithmetic. None where memory's speed varied too much, or nothing is counted."""
+        rates, and not from the short measurements of arithmetic. None where memory's speed or the rate varied too much, or nothing is counted."""
         known = [operations for operations in self.vector_operations if not math.isnan(operations)]
-        if not known or not per_line or self.ratio() is None:
+        if not known or not per_line or self.ratio() is None or self.rate() is None:
             return None
         return max(self.rates) / 64 * per_line / statistics.median(known)
 
@@ -51,23 +56,35 @@ class Case:
         return bool(fused) and statistics.median(fused) < free_core * best
 
 
+def title_and_threads(name):
+    """Attention's benchmarks run on all cores, and their names have no number of threads."""
+    title, _, threads = name.partition("/threads:")
+    return title, threads
+
+
+def number_text(value, decimals=1):
+    """So many decimals, but never fewer than two significant digits: 12.3, 0.058."""
+    return f"{value:.{decimals}f}" if value >= 0.95 * 10.0 ** (1 - decimals) else f"{value:#.2g}"
+
+
 def ratio_text(case, best):
     if not case.ratios:
         return ""
     if case.ratio() is None:
         return "unknown"
     known = case.known()
-    return f"{case.ratio():.2f} ({known[0]:.2f}-{known[-1]:.2f})" + (" shared" if case.is_shared(best) else "")
+    spread = [number_text(ratio, 2) for ratio in (case.ratio(), known[0], known[-1])]
+    return f"{spread[0]} ({spread[1]}-{spread[2]})" + (" shared" if case.is_shared(best) else "")
 
 
 def comparison(old, new):
-    """A table of the cases that both have, and the names of those that lost more than most_lost: each ratio known, on cores that nobody shared."""
+    """A table of the cases that both have, and lines of what it cannot show; the names of those that lost more than most_lost, each ratio known, on cores that nobody
+    shared; how many cases there are."""
     best = max((case.best_fused() for cases in (old, new) for case in cases.values()), default=0)
     lines = ["| case | threads | old | new | new / old |", "|---|---|---|---|---|"]
-    losses = []
-    for name in old:
-        if name not in new or not old[name].ratios:
-            continue
+    losses, became_unknown = [], []
+    both = [name for name in old if name in new and old[name].ratios and new[name].ratios]
+    for name in both:
         before, after = old[name].ratio(), new[name].ratio()
         change = ""
         if before is not None and after is not None:
@@ -75,6 +92,11 @@ def comparison(old, new):
             if after < (1 - most_lost) * before and not (old[name].is_shared(best) or new[name].is_shared(best)):
                 change += " lost"
                 losses.append(name)
-        title, threads = name.rsplit("/threads:", 1)
+        elif before is not None:
+            became_unknown.append(name)
+        title, threads = title_and_threads(name)
         lines.append(f"| `{title}` | {threads} | {ratio_text(old[name], best)} | {ratio_text(new[name], best)} | {change} |")
-    return "\n".join(lines), losses
+    notes = [("unknown in NEW alone, not judged", became_unknown), ("in OLD alone", [name for name in old if name not in both]),
+             ("in NEW alone", [name for name in new if name not in both])]
+    lines += [f"\n{what}: " + ", ".join(f"`{name}`" for name in names) for what, names in notes if names]
+    return "\n".join(lines), losses, len(both)

@@ -4,7 +4,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from ratios import Case, comparison, ratio_text  # noqa: E402
+from ratios import Case, comparison, number_text, ratio_text, title_and_threads  # noqa: E402
 
 nan = float("nan")
 
@@ -26,12 +26,25 @@ class Ratio(unittest.TestCase):
         self.assertEqual(ratio_text(case(0.5, fused=1.81), 2.0), "0.50 (0.50-0.50)")
 
     def test_of_ports_by_the_best_rate(self):
-        of = Case([1e9, 2e9, 1e9], [0.5] * 3, [2.0] * 3, [1e10, 2e10, 2e10])
+        of = Case([1e9, 2e9, 1.5e9], [0.5] * 3, [2.0] * 3, [1e10, 2e10, 2e10])
         self.assertEqual(of.of_ports(32), 2e9 / 64 * 32 / 2e10)
         self.assertIsNone(of.of_ports(0))
         self.assertIsNone(of.of_ports(None))
         self.assertIsNone(Case([1e9], [nan], [2.0], [1e10]).of_ports(32))
         self.assertIsNone(case(0.5).of_ports(32))
+        self.assertIsNone(Case([1e9, 3e9], [0.5] * 2, [2.0] * 2, [1e10] * 2).of_ports(32))
+
+    def test_a_rate_that_varies_by_more_than_a_factor_of_two_is_unknown(self):
+        self.assertEqual(Case([1e9, 2e9, 1.5e9]).rate(), 1.5e9)
+        self.assertIsNone(Case([1e9, 2.01e9, 1.5e9]).rate())
+
+    def test_two_significant_digits_at_least(self):
+        self.assertEqual([number_text(value) for value in (123.45, 12.34, 1.04, 0.96, 0.94, 0.0577, 0.0004)], ["123.5", "12.3", "1.0", "1.0", "0.94", "0.058", "0.00040"])
+        self.assertEqual([number_text(value, 2) for value in (1.234, 0.60, 0.094, 0.0042)], ["1.23", "0.60", "0.094", "0.0042"])
+
+    def test_names_without_a_number_of_threads(self):
+        self.assertEqual(title_and_threads("rope/half/threads:2"), ("rope/half", "2"))
+        self.assertEqual(title_and_threads("attention/plain"), ("attention/plain", ""))
 
     def test_a_peer_has_no_ratio(self):
         self.assertEqual(ratio_text(Case([1e9]), 2.0), "")
@@ -51,10 +64,17 @@ class Comparison(unittest.TestCase):
         self.assertEqual(self.losses(case(0.80), case(nan)), [])
         self.assertEqual(self.losses(case(0.80), case(0.1, fused=1.0)), [])
 
-    def test_cases_of_one_run_alone_are_left_out(self):
-        text, losses = comparison({"rope/threads:1": case(0.5)}, {"xpos/threads:1": case(0.5)})
-        self.assertNotIn("rope", text)
-        self.assertEqual(losses, [])
+    def test_cases_of_one_run_alone_are_told(self):
+        text, losses, count = comparison({"rope/threads:1": case(0.5)}, {"xpos/threads:1": case(0.5)})
+        self.assertIn("in OLD alone: `rope/threads:1`", text)
+        self.assertIn("in NEW alone: `xpos/threads:1`", text)
+        self.assertEqual((losses, count), ([], 0))
+
+    def test_a_ratio_that_became_unknown_is_told_and_is_no_loss(self):
+        text, losses, count = comparison({"rope/threads:1": case(0.74)}, {"rope/threads:1": case(nan)})
+        self.assertIn("unknown in NEW alone, not judged: `rope/threads:1`", text)
+        self.assertEqual((losses, count), ([], 1))
+        self.assertNotIn("alone", comparison({"rope/threads:1": case(nan)}, {"rope/threads:1": case(0.5)})[0])
 
 
 if __name__ == "__main__":
