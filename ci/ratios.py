@@ -6,6 +6,7 @@ import statistics
 
 most_lost = 0.05
 free_core = 0.9  # of the best throughput of fused operations in the run
+least_of_fewer_threads = 0.1  # of memory's rate, or of its own where that is unknown, on the fewest threads
 most_varied = 2  # the greatest rate of one benchmark's repetitions over the least, where their median says something
 
 beside_memory, beside_eigen = "memory", "eigen"
@@ -29,7 +30,7 @@ class Case:
 
     def rate(self):
         """The median, or None where the repetitions are too far apart: a process that waits for a core seems to run at a hundredth of its speed."""
-        return statistics.median(self.rates) if max(self.rates) <= most_varied * min(self.rates) else None
+        return statistics.median(self.rates) if self.rates and max(self.rates) <= most_varied * min(self.rates) else None
 
     def known(self):
         return sorted(ratio for ratio in self.ratios if not math.isnan(ratio))
@@ -62,6 +63,23 @@ def title_and_threads(name):
     return title, threads
 
 
+def judged(cases):
+    """The cases, without the rates and ratios of those whose threads waited for cores that other processes had: memory itself then has, repetition for repetition, a small
+    part of its rate on the fewest threads."""
+    by_title = {}
+    for name, case in cases.items():
+        title, threads = title_and_threads(name)
+        by_title.setdefault(title, []).append((int(threads or 0), name, case))
+    found = dict(cases)
+    for group in by_title.values():
+        _, _, fewest = min(group, key=lambda entry: entry[0])
+        for _, name, case in group:
+            ratios = (fewest.ratio(), case.ratio()) if fewest.ratio() and case.ratio() else (1, 1)
+            if max(case.rates) / ratios[1] < least_of_fewer_threads * statistics.median(fewest.rates) / ratios[0]:
+                found[name] = Case(ratios=[math.nan] * len(case.ratios), beside=case.beside)
+    return found
+
+
 def number_text(value, decimals=1):
     """So many decimals, but never fewer than two significant digits: 12.3, 0.058."""
     return f"{value:.{decimals}f}" if value >= 0.95 * 10.0 ** (1 - decimals) else f"{value:#.2g}"
@@ -80,6 +98,7 @@ def ratio_text(case, best):
 def comparison(old, new):
     """A table of the cases that both have, and lines of what it cannot show; the names of those that lost more than most_lost, each ratio known, on cores that nobody
     shared; how many cases there are."""
+    old, new = judged(old), judged(new)
     best = max((case.best_fused() for cases in (old, new) for case in cases.values()), default=0)
     lines = ["| case | threads | old | new | new / old |", "|---|---|---|---|---|"]
     losses, became_unknown = [], []

@@ -4,7 +4,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from ratios import Case, comparison, number_text, ratio_text, title_and_threads  # noqa: E402
+from ratios import Case, comparison, judged, number_text, ratio_text, title_and_threads  # noqa: E402
 
 nan = float("nan")
 
@@ -37,6 +37,16 @@ class Ratio(unittest.TestCase):
     def test_a_rate_that_varies_by_more_than_a_factor_of_two_is_unknown(self):
         self.assertEqual(Case([1e9, 2e9, 1.5e9]).rate(), 1.5e9)
         self.assertIsNone(Case([1e9, 2.01e9, 1.5e9]).rate())
+
+    def test_threads_that_waited_for_cores(self):
+        def run(two):
+            return judged({"rope/threads:1": Case([50e9], [0.5]), "rope/threads:2": two})["rope/threads:2"]
+
+        self.assertEqual(run(Case([6e9], [0.5])).rate(), 6e9)
+        waited = run(Case([0.042e9, 0.05e9], [0.53, 0.53]))
+        self.assertEqual((waited.rate(), waited.ratio(), waited.of_ports(21.5), ratio_text(waited, 2.0)), (None, None, None, "unknown"))
+        self.assertIsNone(run(Case([3e9], [nan])).rate())
+        self.assertEqual(run(Case([3e9], [0.02])).rate(), 3e9)  # memory has more than on one thread
 
     def test_two_significant_digits_at_least(self):
         self.assertEqual([number_text(value) for value in (123.45, 12.34, 1.04, 0.96, 0.94, 0.0577, 0.0004)], ["123.5", "12.3", "1.0", "1.0", "0.94", "0.058", "0.00040"])
