@@ -86,15 +86,17 @@ HWY_INLINE HalfTurns HalfTurnsOfSum(std::span<const FourierAxis> axes, std::size
 }
 
 /// Step 4, of several vectors at a time. Each sum waits for the one before it, so that those of all sines and cosines
-/// are written in turns: a core looks ahead over few operations that wait.
+/// are written in turns: a core looks ahead over few operations that wait. (Arrays of vectors, since on AArch64 a
+/// struct's own constructor is not compiled for the target.)
 template <std::size_t count>
-HWY_INLINE void RotationsOf(const HalfTurns (&turns)[count], DoublingRotation (&rotations)[count]) {
+HWY_INLINE void RotationsOf(const DoubleVector (&halves)[count], const DoubleVector (&rest)[count],
+                            DoubleVector (&sin)[count], DoubleVector (&twice_cos)[count]) {
   constexpr std::array<double, 8> twice_cosine = Twice(cosine_coefficients);
   const Doubles d;
   const hn::RebindToUnsigned<Doubles> du;
   DoubleVector square[count], sine[count], cosine[count];
   for (std::size_t i = 0; i < count; ++i) {
-    square[i] = hn::Mul(turns[i].rest, turns[i].rest);
+    square[i] = hn::Mul(rest[i], rest[i]);
     sine[i] = hn::Set(d, sine_coefficients[7]);
     cosine[i] = hn::Set(d, twice_cosine[7]);
   }
@@ -105,9 +107,9 @@ HWY_INLINE void RotationsOf(const HalfTurns (&turns)[count], DoublingRotation (&
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const DoubleVector sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, turns[i].halves)));
-    rotations[i] = {hn::Xor(hn::Mul(sine[i], turns[i].rest), sign),
-                    hn::Xor(hn::MulAdd(cosine[i], square[i], hn::Set(d, 2.0)), sign)};
+    const DoubleVector sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, halves[i])));
+    sin[i] = hn::Xor(hn::Mul(sine[i], rest[i]), sign);
+    twice_cos[i] = hn::Xor(hn::MulAdd(cosine[i], square[i], hn::Set(d, 2.0)), sign);
   }
 }
 

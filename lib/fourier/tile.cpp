@@ -121,14 +121,16 @@ HWY_INLINE void BeginRuns(const FourierLadder& ladder, std::span<const FourierRu
     for (std::size_t point = 0; point < tile_points; point += vectors * hn::Lanes(d), ++begun) {
       begun->run = &run;
       begun->point = point;
-      HalfTurns turns[vectors];
-      DoublingRotation z[vectors];
-      for (std::size_t i = 0; i < vectors; ++i)
-        turns[i] = FirstOfRun<sum>(ladder, run, point + i * hn::Lanes(d), counts);
-      RotationsOf(turns, z);
+      DoubleVector halves[vectors], rest[vectors], sin[vectors], twice_cos[vectors];
       for (std::size_t i = 0; i < vectors; ++i) {
-        hn::Store(z[i].sin, d, begun->sin.data() + i * hn::Lanes(d));
-        hn::Store(z[i].twice_cos, d, begun->twice_cos.data() + i * hn::Lanes(d));
+        const HalfTurns turns = FirstOfRun<sum>(ladder, run, point + i * hn::Lanes(d), counts);
+        halves[i] = turns.halves;
+        rest[i] = turns.rest;
+      }
+      RotationsOf(halves, rest, sin, twice_cos);
+      for (std::size_t i = 0; i < vectors; ++i) {
+        hn::Store(sin[i], d, begun->sin.data() + i * hn::Lanes(d));
+        hn::Store(twice_cos[i], d, begun->twice_cos.data() + i * hn::Lanes(d));
         StreamWaiting<sizeof(typename Type::Element) / 2>(waiting);
       }
     }

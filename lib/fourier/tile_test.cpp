@@ -38,14 +38,15 @@ void FeaturesInDouble(std::span<const FourierAxis> axes, std::size_t band, const
                       double* values) {
   const Doubles d;
   for (std::size_t point = 0; point < FourierTile::points; point += hn::Lanes(d)) {
-    const HalfTurns turns[1] = {axes.size() > 1
-                                    ? HalfTurnsOfSum(axes, band, tile.counts, point)
-                                    : HalfTurnsAt(*axes[0].frequencies, band, tile.counts[0].data() + point)};
-    DoublingRotation z[1];
-    RotationsOf(turns, z);
-    for (int k = 0; k < doublings; ++k) z[0] = Doubled(z[0]);
-    hn::StoreU(z[0].sin, d, values + point);
-    hn::StoreU(hn::Mul(z[0].twice_cos, hn::Set(d, 0.5)), d, values + FourierTile::points + point);
+    const HalfTurns turns = axes.size() > 1 ? HalfTurnsOfSum(axes, band, tile.counts, point)
+                                            : HalfTurnsAt(*axes[0].frequencies, band, tile.counts[0].data() + point);
+    const DoubleVector halves[1] = {turns.halves}, rest[1] = {turns.rest};
+    DoubleVector sin[1], twice_cos[1];
+    RotationsOf(halves, rest, sin, twice_cos);
+    DoublingRotation z{sin[0], twice_cos[0]};
+    for (int k = 0; k < doublings; ++k) z = Doubled(z);
+    hn::StoreU(z.sin, d, values + point);
+    hn::StoreU(hn::Mul(z.twice_cos, hn::Set(d, 0.5)), d, values + FourierTile::points + point);
   }
 }
 
