@@ -11,6 +11,8 @@
 
 #include "lib/alibi/alibi.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,6 +21,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 
 #include "lib/alibi/rows.hpp"
 #include "lib/kernels/checks.hpp"
@@ -133,8 +136,12 @@ double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtyp
 }
 
 double AlibiEncoder::slope(std::int64_t head, Dtype dtype) const {
+  constexpr const char* function = "AlibiEncoder::slope";
+  check_floating(function, dtype);
+  if (head < 0 || head >= encoding_.num_heads)
+    throw std::out_of_range(fmt::format("{}: head: {} is none of {}", function, head, encoding_.num_heads));
   const StandardArithmetic arithmetic;
-  return product(slopes_.at(static_cast<std::size_t>(head)), 1, dtype);
+  return product(slopes_[static_cast<std::size_t>(head)], 1, dtype);
 }
 
 void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
@@ -143,8 +150,8 @@ void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span
   const std::int64_t queries = std::ssize(query_positions);
   const std::int64_t keys = std::ssize(key_positions);
   check_bytes(function, out, elements_of(std::vector<std::int64_t>{encoding_.num_heads, queries, keys}), dtype);
-  check_range(function, query_positions);
-  check_range(function, key_positions);
+  check_range(function, "query_positions", query_positions);
+  check_range(function, "key_positions", key_positions);
   // Positions that a call may have, the few beyond which differences may reach left to the other way.
   constexpr std::int64_t limit = std::int64_t{1} << 53;
   if (const auto range = short_range(query_positions, key_positions);

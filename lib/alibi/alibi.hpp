@@ -19,8 +19,8 @@ class AlibiEncoder {
   /// machine.
   explicit AlibiEncoder(const Alibi& encoding);
 
-  /// m_h, of slope_dtype where there is one, and then the nearest value of a floating dtype. Domain: 0 <= head <
-  /// num_heads.
+  /// m_h, of slope_dtype where there is one, and then the nearest value of a floating dtype. @throws
+  /// std::invalid_argument for another dtype, std::out_of_range unless 0 <= head < num_heads.
   double slope(std::int64_t head, Dtype dtype) const;
 
   /// What the scores gain, into `out`, [num_heads, queries, keys], row-major and dense, of a floating `dtype`, at any

@@ -32,7 +32,8 @@
 namespace sextant {
 namespace {
 
-constexpr std::string_view function = "DotProductAttention::attend";
+constexpr const char* attend_name = "DotProductAttention::attend";
+constexpr const char* backward_name = "DotProductAttention::backward";
 
 // Of a query's own scale, step 1: a logarithm within 2 ULP, a product, a sum, the product with the scale of all and
 // with the query; or two logarithms, a quotient and those products.
@@ -65,10 +66,11 @@ void turn_back(const Turning& turning, Tensor& grad, std::span<const std::int64_
 }
 
 // Those of every token where the result looks at them.
-void check_positions(const Attention& encoding, std::span<const std::int64_t> positions, std::int64_t tokens) {
+void check_positions(const char* function, const char* name, const Attention& encoding,
+                     std::span<const std::int64_t> positions, std::int64_t tokens) {
   if (!sees_positions(encoding)) return;
-  check_count(function, positions, signature_of(encoding).axes * tokens);
-  check_range(function, positions);
+  check_count(function, name, positions, signature_of(encoding).axes * tokens);
+  check_range(function, name, positions);
 }
 
 CallShape shape_of(const AttentionInputs& inputs) {
@@ -87,9 +89,9 @@ std::span<const std::int64_t> positions_of_queries(const AttentionInputs& inputs
 }
 
 // Each row's sequence lies among its keys, and holds the queries of a step.
-void check_sequences(const CallShape& shape) {
-  if (!shape.starts.empty()) check_count(function, shape.starts, shape.batch);
-  if (!shape.ends.empty()) check_count(function, shape.ends, shape.batch);
+void check_sequences(const char* function, const CallShape& shape) {
+  if (!shape.starts.empty()) check_count(function, "starts", shape.starts, shape.batch);
+  if (!shape.ends.empty()) check_count(function, "ends", shape.ends, shape.batch);
   for (std::int64_t row = 0; row < shape.batch; ++row) {
     const KeyRange sequence = shape.sequence(row);
     if (sequence.first < 0 || sequence.end > shape.keys || sequence.first > sequence.end ||
@@ -102,25 +104,28 @@ void check_sequences(const CallShape& shape) {
   }
 }
 
-void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
-  const Tensor& q = inputs.q;
+// Its extents are those of the result.
+void check_queries(const char* function, const Attention& encoding, const Tensor& q) {
   if (q.shape.size() != 4)
     throw std::invalid_argument(std::string(function) + ": q has shape " + shape_text(q.shape) +
                                 ", expected [batch, num_heads, n, head_dim]");
+  check_tensor(function, "q", q, {q.shape[0], encoding.num_heads, q.shape[2], encoding.head_dim});
+}
+
+void check_inputs(const char* function, const Attention& encoding, const AttentionInputs& inputs) {
+  const Tensor& q = inputs.q;
+  check_queries(function, encoding, q);
   const std::int64_t batch = q.shape[0];
   const std::int64_t n = q.shape[2];
-  check_tensor(function, "q", q, {batch, encoding.num_heads, n, encoding.head_dim});
   const std::int64_t keys = inputs.k.shape.size() == 4 ? inputs.k.shape[2] : n;
   for (const auto& [name, tensor] : {std::pair<std::string_view, const Tensor&>("k", inputs.k), {"v", inputs.v}}) {
     check_tensor(function, name, tensor, {batch, encoding.num_kv_heads, keys, encoding.head_dim});
-    if (tensor.dtype != q.dtype) {
-      throw std::invalid_argument(std::string(function) + ": " + std::string(name) + " is " +
-                                  std::string(name_of(tensor.dtype)) + ", q is " + std::string(name_of(q.dtype)));
-    }
+    check_dtype(function, name, tensor.dtype, "q", q.dtype);
   }
-  check_positions(encoding, inputs.positions, batch * keys);
-  check_positions(encoding, positions_of_queries(inputs), batch * n);
-  check_sequences(shape_of(inputs));
+  check_positions(function, "positions", encoding, inputs.positions, batch * keys);
+  const char* const of_queries = inputs.query_positions.empty() ? "positions" : "query_positions";
+  check_positions(function, of_queries, encoding, positions_of_queries(inputs), batch * n);
+  check_sequences(function, shape_of(inputs));
   const auto weight = signature_of(encoding).weight;
   if (weight.has_value() != (inputs.weight != nullptr)) {
     const std::string name(weight ? encoding_name(*encoding.position) : "");
@@ -175,7 +180,7 @@ std::vector<Scalar> query_scales_of(const Attention& encoding, const AttentionIn
   const QueryScale& scale = *encoding.query_scale;
   for (const std::int64_t position : positions_of_queries(inputs)) {
     if (position < -scale.offset)
-      throw std::invalid_argument(std::string(function) + ": a query at " + std::to_string(position) +
+      throw std::invalid_argument("DotProductAttention: positions: a query at " + std::to_string(position) +
                                   ", where no scale is stated");
     scales.push_back(static_cast<Scalar>(scale_at(scale, position + scale.offset)));
   }
@@ -256,7 +261,7 @@ DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexc
 
 Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   const StandardArithmetic arithmetic;
-  check_inputs(encoding_, inputs);
+  check_inputs(attend_name, encoding_, inputs);
   const Dtype arithmetic_dtype = arithmetic_of(inputs.q.dtype);
   Operand q(inputs.q, arithmetic_dtype);
   Operand k(inputs.k, arithmetic_dtype);
@@ -289,14 +294,11 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
 
 AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, const Tensor& grad) const {
   const StandardArithmetic arithmetic;
-  check_inputs(encoding_, inputs);
+  check_inputs(backward_name, encoding_, inputs);
   if (shape_of(inputs).kind == CallShape::Kind::step || !inputs.starts.empty() || !inputs.ends.empty())
-    throw std::invalid_argument("DotProductAttention::backward: expected a whole call without padding");
-  check_tensor(function, "grad", grad, inputs.q.shape);
-  if (grad.dtype != inputs.q.dtype) {
-    throw std::invalid_argument("DotProductAttention::backward: grad is " + std::string(name_of(grad.dtype)) +
-                                ", q is " + std::string(name_of(inputs.q.dtype)));
-  }
+    throw std::invalid_argument(std::string(backward_name) + ": expected a whole call without padding");
+  check_tensor(backward_name, "grad", grad, inputs.q.shape);
+  check_dtype(backward_name, "grad", grad.dtype, "q", inputs.q.dtype);
   Tensor q = converted(inputs.q, Dtype::float64);
   Tensor k = converted(inputs.k, Dtype::float64);
   const Tensor v = converted(inputs.v, Dtype::float64);
@@ -325,7 +327,8 @@ AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, 
 }
 
 void DotProductAttention::attend(const AttentionInputs& inputs, std::span<std::byte> out) const {
-  check_bytes(function, out, elements_of(inputs.q.shape), inputs.q.dtype);
+  check_queries(attend_name, encoding_, inputs.q);
+  check_bytes(attend_name, out, inputs.q.elements(), inputs.q.dtype);
   const Tensor result = attend(inputs);
   std::ranges::copy(result.data, out.begin());
 }

@@ -180,7 +180,7 @@ void FourierEncoder::encode_with(const char* function, const Ladders& ladders, s
                                  const Rows& out) const {
   const std::int64_t count = rows_of(function, positions);
   check_table(out, count, width(encoding_));
-  check_range(function, positions);
+  check_range(function, "positions", positions);
   for (std::int64_t axis = 0; axis < std::ssize(encoding_.extents); ++axis) {
     const double extent = static_cast<double>(encoding_.extents[index(axis)]);
     for (const std::int64_t position : positions.subspan(index(axis * count), index(count))) {

@@ -71,7 +71,7 @@ IntegerEncoder::IntegerEncoder(const Integer& encoding, std::int64_t max_positio
 
 void IntegerEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
   check_table(out, std::ssize(positions), encoding_.dim);
-  check_range("IntegerEncoder::encode", positions);
+  check_range("IntegerEncoder::encode", "positions", positions);
   const auto greatest = static_cast<double>(max_position_ - 1);
   const std::size_t row_bytes = static_cast<std::size_t>(encoding_.dim) * size_of(out.dtype);
   with_bits_of(out.dtype, [&]<class Bits>(Bits) {

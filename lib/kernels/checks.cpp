@@ -6,10 +6,17 @@
 #include <functional>
 #include <stdexcept>
 
+#include "lib/numeric/domains.hpp"
+
 namespace sextant {
 
 void check_floating(std::string_view function, Dtype dtype) {
-  if (dtype == Dtype::int64) throw std::invalid_argument(fmt::format("{}: int64 is not a floating dtype", function));
+  if (!is_floating(dtype)) throw std::invalid_argument(fmt::format("{}: {}", function, not_floating(dtype)));
+}
+
+void check_floating(std::string_view function, std::string_view name, const Tensor& tensor) {
+  if (!is_floating(tensor.dtype))
+    throw std::invalid_argument(fmt::format("{}: {}: {}", function, name, not_floating(tensor.dtype)));
 }
 
 void check_bytes(std::string_view function, std::span<const std::byte> bytes, std::int64_t elements, Dtype dtype) {
@@ -23,23 +30,37 @@ void check_bytes(std::string_view function, std::span<const std::byte> bytes, st
 
 void check_tensor(std::string_view function, std::string_view name, const Tensor& tensor,
                   const std::vector<std::int64_t>& shape) {
-  check_floating(function, tensor.dtype);
+  check_floating(function, name, tensor);
   if (tensor.shape != shape) {
     throw std::invalid_argument(
         fmt::format("{}: {} has shape {}, expected {}", function, name, shape_text(tensor.shape), shape_text(shape)));
   }
-  if (tensor.data.size() != static_cast<std::size_t>(elements_of(shape)) * size_of(tensor.dtype)) {
+  // Expected extents may be the tensor's own, and so anything.
+  std::int64_t elements = 0;
+  try {
+    elements = elements_of(shape);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("{}: {}: {}", function, name, error.what()));
+  }
+  if (tensor.data.size() != static_cast<std::size_t>(elements) * size_of(tensor.dtype)) {
     throw std::invalid_argument(fmt::format("{}: {} has {} bytes, which is not what its shape {} holds", function, name,
                                             tensor.data.size(), shape_text(shape)));
   }
 }
 
-void check_heads(std::string_view function, const Tensor& x, std::int64_t head_dim) {
+void check_heads(std::string_view function, std::string_view name, const Tensor& x, std::int64_t head_dim) {
   if (x.shape.size() != 4 || x.shape[3] != head_dim) {
-    throw std::invalid_argument(
-        fmt::format("{}: x has shape {}, expected [batch, n, heads, {}]", function, shape_text(x.shape), head_dim));
+    throw std::invalid_argument(fmt::format("{}: {} has shape {}, expected [batch, n, heads, {}]", function, name,
+                                            shape_text(x.shape), head_dim));
   }
-  check_tensor(function, "x", x, x.shape);
+  check_tensor(function, name, x, x.shape);
+}
+
+void check_dtype(std::string_view function, std::string_view name, Dtype dtype, std::string_view other,
+                 Dtype expected) {
+  if (dtype == expected) return;
+  throw std::invalid_argument(
+      fmt::format("{}: {}: dtype is {}, that of {} {}", function, name, name_of(dtype), other, name_of(expected)));
 }
 
 void check_apart(std::string_view function, std::span<const std::byte> x, std::span<const std::byte> out) {
@@ -49,18 +70,18 @@ void check_apart(std::string_view function, std::span<const std::byte> x, std::s
   }
 }
 
-void check_count(std::string_view function, std::span<const std::int64_t> positions, std::int64_t expected) {
-  if (std::ssize(positions) != expected) {
-    throw std::invalid_argument(fmt::format("{}: {} positions, expected {}", function, positions.size(), expected));
-  }
+void check_count(std::string_view function, std::string_view name, std::span<const std::int64_t> list,
+                 std::int64_t expected) {
+  if (std::ssize(list) != expected)
+    throw std::invalid_argument(fmt::format("{}: {}: {} of them, expected {}", function, name, list.size(), expected));
 }
 
-void check_range(std::string_view function, std::span<const std::int64_t> positions) {
+void check_range(std::string_view function, std::string_view name, std::span<const std::int64_t> positions) {
   constexpr std::int64_t limit = std::int64_t{1} << 53;
   if (are_within(positions, limit)) return;
   const auto beyond =
       std::ranges::find_if(positions, [](std::int64_t position) { return position < -limit || position > limit; });
-  throw std::out_of_range(fmt::format("{}: position {} is beyond 2^53", function, *beyond));
+  throw std::out_of_range(fmt::format("{}: {}: {} is beyond 2^53", function, name, *beyond));
 }
 
 }  // namespace sextant

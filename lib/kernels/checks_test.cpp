@@ -55,12 +55,12 @@ TEST(Within, NothingIsWithinLessThanNothing) {
 
 TEST(CheckRange, NamesThePositionThatIsBeyond) {
   constexpr std::int64_t limit = std::int64_t{1} << 53;
-  EXPECT_NO_THROW(check_range("f", std::vector{limit, -limit}));
+  EXPECT_NO_THROW(check_range("f", "ends", std::vector{limit, -limit}));
   try {
-    check_range("f", std::vector{limit, -limit - 1, limit + 1});
+    check_range("f", "ends", std::vector{limit, -limit - 1, limit + 1});
     FAIL();
   } catch (const std::out_of_range& error) {
-    EXPECT_STREQ(error.what(), "f: position -9007199254740993 is beyond 2^53");
+    EXPECT_STREQ(error.what(), "f: ends: -9007199254740993 is beyond 2^53");
   }
 }
 

@@ -38,7 +38,7 @@ void LearnedEncoder::check(const char* function, std::span<const std::int64_t> p
   for (const std::int64_t position : positions) {
     if (position < 0 || position >= encoding_.max_positions) {
       throw std::out_of_range(
-          fmt::format("{}: position {} is not one of the {} learned", function, position, encoding_.max_positions));
+          fmt::format("{}: positions: {} is not one of the {} learned", function, position, encoding_.max_positions));
     }
   }
 }
@@ -66,6 +66,7 @@ void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tenso
 }
 
 Tensor LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight) const {
+  check_tensor("LearnedEncoder::encode", "weight", weight, {encoding_.max_positions, encoding_.dim});
   Tensor rows = Tensor::zeros(weight.dtype, {std::ssize(positions), encoding_.dim});
   encode(positions, weight, rows.data);
   return rows;

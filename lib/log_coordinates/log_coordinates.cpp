@@ -155,7 +155,7 @@ void LogCoordinatesEncoder::encode_as(std::span<const std::int64_t> offsets, con
       own[axis].kept = elements_of<Bits>(static_cast<std::int64_t>(axis), out.dtype);
     own[axis].all_kept = are_within(of_axis(axis, 0, out.rows), own[axis].kept.most());
   }
-  if (!std::ranges::all_of(own, &Axis::all_kept)) check_range(encode_name, offsets);
+  if (!std::ranges::all_of(own, &Axis::all_kept)) check_range(encode_name, "offsets", offsets);
   const auto put = [&](std::size_t axis, std::span<const std::int64_t> some, Bits* to) {
     const Axis& from = own[axis];
     if (from.all_kept || are_within(some, from.kept.most())) return look_up(some, from.kept, to);

@@ -123,7 +123,12 @@ void refuse_int64(const char* function) {
   throw std::invalid_argument(std::string(function) + ": int64 is not a floating dtype");
 }
 
-std::string_view name_of(Dtype dtype) { return names[static_cast<std::size_t>(dtype)]; }
+std::string_view name_of(Dtype dtype) {
+  const auto index = static_cast<std::size_t>(dtype);
+  if (index >= names.size())
+    throw std::invalid_argument("name_of: " + std::to_string(static_cast<int>(dtype)) + " is no dtype");
+  return names[index];
+}
 
 std::optional<Dtype> dtype_named(std::string_view name) {
   const auto found = std::ranges::find(names, name);

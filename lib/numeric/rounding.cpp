@@ -4,13 +4,15 @@
 
 #include <stdexcept>
 
+#include "lib/numeric/domains.hpp"
+
 namespace sextant {
 
 void check_rows(const Rows& view, const char* argument) {
   const auto refuse = [&](std::string_view complaint) {
     throw std::invalid_argument(fmt::format("{}: {}", argument, complaint));
   };
-  if (view.dtype == Dtype::int64) refuse("dtype int64 is not a floating dtype");
+  if (!is_floating(view.dtype)) refuse(not_floating(view.dtype));
   if (view.rows < 0) refuse(fmt::format("rows {} is negative", view.rows));
   if (view.width < 0) refuse(fmt::format("width {} is negative", view.width));
   if (view.row_stride < view.width)

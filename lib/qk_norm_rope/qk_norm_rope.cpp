@@ -12,6 +12,7 @@
 
 #include "lib/qk_norm_rope/qk_norm_rope.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -205,14 +206,31 @@ std::int64_t tokens_at_once(const Heads& y) {
 QkNormRopeEncoder::QkNormRopeEncoder(const QkNormRope& encoding)
     : encoding_(checked(encoding)), plans_(std::make_shared<const RopePlans>(encoding.rope)) {}
 
+// What the function that was called has its arguments as.
+struct QkNormRopeEncoder::Names {
+  VectorNames vectors;
+  const char* weight = "weight";
+};
+
+VectorCall QkNormRopeEncoder::check(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions,
+                                    const Heads& y, const Names& names) const {
+  const std::int64_t head_dim = encoding_.rope.head_dim;
+  const VectorCall call =
+      check_vectors(qk_norm_rope_encoder, head_dim, 1, x, positions, y, ResultDtype::any_floating, names.vectors);
+  check_tensor(qk_norm_rope_encoder, names.weight, weight, {head_dim});
+  check_dtype(qk_norm_rope_encoder, names.weight, weight.dtype, names.vectors.x, x.dtype);
+  return call;
+}
+
 void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions,
                               const Heads& y) const {
-  const std::int64_t head_dim = encoding_.rope.head_dim;
-  const VectorCall call = check_vectors(qk_norm_rope_encoder, head_dim, 1, x, positions, y, ResultDtype::any_floating);
-  check_tensor(qk_norm_rope_encoder, "weight", weight, {head_dim});
-  if (weight.dtype != x.dtype)
-    throw std::invalid_argument(std::string(qk_norm_rope_encoder) + ": the weight is of another dtype than x");
+  turn(check(x, weight, positions, y, {}), x, weight, positions, y);
+}
+
+void QkNormRopeEncoder::turn(const VectorCall& call, const ConstHeads& x, const Tensor& weight,
+                             std::span<const std::int64_t> positions, const Heads& y) const {
   if (call.elements == 0) return;
+  const std::int64_t head_dim = encoding_.rope.head_dim;
   const std::vector<double> gains = gains_of(weight, encoding_.weight_offset);
   const bool alike = length_scope(encoding_.rope.rope_scaling) == LengthScope::call;
   const HeadNorm norm(encoding_.rope, encoding_.epsilon, gains);
@@ -251,13 +269,25 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
 }
 
 void QkNormRopeEncoder::apply(const Heads& x, const Tensor& weight, std::span<const std::int64_t> positions) const {
-  apply(read_only(x), weight, positions, x);
+  const ConstHeads from = read_only(x);
+  turn(check(from, weight, positions, x, {.vectors = names_in_place}), from, weight, positions, x);
 }
 
 QkNormRopeEncoder::Turned QkNormRopeEncoder::apply(const Inputs& inputs) const {
-  Turned turned{Tensor::zeros(inputs.q.dtype, inputs.q.shape), Tensor::zeros(inputs.k.dtype, inputs.k.shape)};
-  apply(heads_of(inputs.q), inputs.q_weight, inputs.positions, heads_of(turned.q));
-  apply(heads_of(inputs.k), inputs.k_weight, inputs.positions, heads_of(turned.k));
+  const auto& [q, k, q_weight, k_weight, positions] = inputs;
+  check_heads(qk_norm_rope_encoder, "q", q, encoding_.rope.head_dim);
+  check_heads(qk_norm_rope_encoder, "k", k, encoding_.rope.head_dim);
+  if (k.shape[0] != q.shape[0] || k.shape[1] != q.shape[1]) {
+    throw std::invalid_argument(fmt::format("{}: k has {} x {} tokens, q {} x {}", qk_norm_rope_encoder, k.shape[0],
+                                            k.shape[1], q.shape[0], q.shape[1]));
+  }
+  Turned turned{Tensor::zeros(q.dtype, q.shape), Tensor::zeros(k.dtype, k.shape)};
+  const Heads q_out = heads_of(turned.q);
+  const Heads k_out = heads_of(turned.k);
+  const VectorCall of_q = check(heads_of(q), q_weight, positions, q_out, {{"q", "q"}, "q_weight"});
+  const VectorCall of_k = check(heads_of(k), k_weight, positions, k_out, {{"k", "k"}, "k_weight"});
+  turn(of_q, heads_of(q), q_weight, positions, q_out);
+  turn(of_k, heads_of(k), k_weight, positions, k_out);
   return turned;
 }
 

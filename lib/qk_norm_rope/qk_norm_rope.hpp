@@ -11,6 +11,7 @@
 namespace sextant {
 
 class RopePlans;
+struct VectorCall;
 
 /// The norm of queries and keys and then their rotation, as lib/spec/qk_norm_rope.hpp states it. Const: one encoder may
 /// serve any number of threads.
@@ -54,6 +55,12 @@ class QkNormRopeEncoder {
   Turned apply(const Inputs& inputs) const;
 
  private:
+  struct Names;
+  VectorCall check(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions, const Heads& y,
+                   const Names& names) const;
+  void turn(const VectorCall& call, const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions,
+            const Heads& y) const;
+
   QkNormRope encoding_;
   std::shared_ptr<const RopePlans> plans_;
 };

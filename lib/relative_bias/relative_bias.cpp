@@ -41,6 +41,17 @@ const RelativeBias& checked(const RelativeBias& encoding) {
   return encoding;
 }
 
+// Of a weight that `bias` takes.
+std::int64_t heads_of_weight(const RelativeBias& encoding, const Tensor& weight) {
+  constexpr const char* function = "RelativeBiasEncoder::bias";
+  if (weight.shape.size() != 2) {
+    throw std::invalid_argument(std::string(function) + ": weight has shape " + shape_text(weight.shape) +
+                                ", expected [num_buckets, heads]");
+  }
+  check_tensor(function, "weight", weight, {encoding.num_buckets, weight.shape[1]});
+  return weight.shape[1];
+}
+
 // The bucket of distance n >= E grows by the integer k where ln(n/E) / ln(d/E) >= k/s, E the exact distances, d =
 // max_distance, s the steps from E to d: where n >= E (d/E)^(k/s). With k/s in lowest terms that is n^s >= d^k E^(s-k),
 // a comparison of integers. Rounded up, as DeBERTa-v2's, it grows beyond that: where n is greater, and d one less.
@@ -223,16 +234,12 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
                                std::span<const std::int64_t> key_positions, const Tensor& weight,
                                std::span<std::byte> out) const {
   constexpr const char* function = "RelativeBiasEncoder::bias";
-  if (weight.shape.size() != 2)
-    throw std::invalid_argument("RelativeBiasEncoder::bias: weight has shape " + shape_text(weight.shape) +
-                                ", expected [num_buckets, heads]");
-  const std::int64_t heads = weight.shape[1];
+  const std::int64_t heads = heads_of_weight(encoding_, weight);
   const std::int64_t queries = std::ssize(query_positions);
   const std::int64_t keys = std::ssize(key_positions);
-  check_tensor(function, "weight", weight, {encoding_.num_buckets, heads});
   check_bytes(function, out, elements_of(std::vector<std::int64_t>{heads, queries, keys}), weight.dtype);
-  check_range(function, query_positions);
-  check_range(function, key_positions);
+  check_range(function, "query_positions", query_positions);
+  check_range(function, "key_positions", key_positions);
   with_bits_of(weight.dtype, [&]<class Bits>(Bits) {
     // The weights of one head side by side.
     std::vector<Bits> by_head(static_cast<std::size_t>(heads * encoding_.num_buckets));
@@ -274,8 +281,8 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
 
 Tensor RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
                                  std::span<const std::int64_t> key_positions, const Tensor& weight) const {
-  const std::int64_t heads = weight.shape.empty() ? 0 : weight.shape.back();
-  Tensor matrices = Tensor::zeros(weight.dtype, {heads, std::ssize(query_positions), std::ssize(key_positions)});
+  Tensor matrices = Tensor::zeros(
+      weight.dtype, {heads_of_weight(encoding_, weight), std::ssize(query_positions), std::ssize(key_positions)});
   bias(query_positions, key_positions, weight, matrices.data);
   return matrices;
 }
@@ -287,8 +294,8 @@ Tensor RelativeBiasEncoder::grad_weight(std::span<const std::int64_t> query_posi
   const std::int64_t queries = std::ssize(query_positions);
   const std::int64_t keys = std::ssize(key_positions);
   check_tensor(function, "grad", grad, {heads, queries, keys});
-  check_range(function, query_positions);
-  check_range(function, key_positions);
+  check_range(function, "query_positions", query_positions);
+  check_range(function, "key_positions", key_positions);
   Tensor gradient = Tensor::zeros(grad.dtype, {encoding_.num_buckets, heads});
   const auto range = short_range(query_positions, key_positions);
   parallel_for(heads, heads * queries * keys, [&](std::int64_t head) {

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lib/numeric/domains.hpp"
+
 namespace sextant {
 namespace {
 
@@ -32,23 +34,28 @@ class Refusal {
 // Where the elements of a view lie, in bytes from its data: [0, end).
 template <class Bytes>
 std::int64_t check_view(const Refusal& refuse, const HeadsOf<Bytes>& view, const char* argument) {
-  if (view.dtype == Dtype::int64) refuse(argument, "dtype int64 is not a floating dtype");
+  if (!is_floating(view.dtype)) refuse(argument, not_floating(view.dtype));
   struct Axis {
     const char* name;
     std::int64_t extent;
+    const char* name_of_stride;
     std::int64_t stride;
   };
   const auto width = static_cast<std::int64_t>(size_of(view.dtype));
   std::int64_t last = 0;  // the last element's index
   bool empty = view.head_dim == 0;
-  for (const Axis& axis : {Axis{"batch", view.batch, view.batch_stride}, Axis{"tokens", view.tokens, view.token_stride},
-                           Axis{"heads", view.heads, view.head_stride}, Axis{"head_dim", view.head_dim, 1}}) {
+  for (const Axis& axis : {Axis{"batch", view.batch, "batch_stride", view.batch_stride},
+                           Axis{"tokens", view.tokens, "token_stride", view.token_stride},
+                           Axis{"heads", view.heads, "head_stride", view.head_stride},
+                           Axis{"head_dim", view.head_dim, "a stride of", 1}}) {
     constexpr std::int64_t limit = std::int64_t{1} << 56;  // four axes of elements of eight bytes: 2^61 bytes in all
     if (axis.extent < 0) refuse(argument, fmt::format("{} {} is negative", axis.name, axis.extent));
-    if (axis.stride < 0) refuse(argument, fmt::format("the stride of {} is negative: {}", axis.name, axis.stride));
+    if (axis.stride < 0) refuse(argument, fmt::format("{} {} is negative", axis.name_of_stride, axis.stride));
     if (axis.extent == 0) empty = true;
-    if (axis.extent > 1 && axis.stride > limit / (axis.extent - 1))
-      refuse(argument, fmt::format("the extent of {} is too large", axis.name));
+    if (axis.extent > 1 && axis.stride > limit / (axis.extent - 1)) {
+      refuse(argument, fmt::format("{} {} with {} {} is too large an extent", axis.name, axis.extent,
+                                   axis.name_of_stride, axis.stride));
+    }
     if (axis.extent > 0) last += (axis.extent - 1) * axis.stride;
   }
   if (empty) return 0;
@@ -100,36 +107,41 @@ std::int64_t check_positions(const Refusal& refuse, std::span<const std::int64_t
   return largest + 1;
 }
 
-void check_number(const Refusal& refuse, std::int64_t axes, const ConstHeads& x,
+void check_number(const Refusal& refuse, std::int64_t axes, const ConstHeads& x, const char* name_of_x,
                   std::span<const std::int64_t> positions) {
   const std::int64_t per_axis = std::ssize(positions) / axes;
   const bool product_fits = x.tokens == 0 || x.batch <= per_axis / x.tokens;
   if (product_fits && std::ssize(positions) == axes * x.batch * x.tokens) return;
   const std::string shape = axes == 1 ? "" : fmt::format("{} axes of ", axes);
-  refuse("positions", fmt::format("{} of them for {}{} x {} tokens", positions.size(), shape, x.batch, x.tokens));
+  refuse("positions",
+         fmt::format("{} of them for {}{} x {} tokens of {}", positions.size(), shape, x.batch, x.tokens, name_of_x));
 }
 
 }  // namespace
 
 VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::int64_t axes, const ConstHeads& x,
-                         std::span<const std::int64_t> positions, const Heads& y, ResultDtype result) {
+                         std::span<const std::int64_t> positions, const Heads& y, ResultDtype result,
+                         const VectorNames& names) {
   const Refusal refuse(encoder);
-  const std::int64_t x_bytes = check_view(refuse, x, "x");
-  const std::int64_t y_bytes = check_view(refuse, y, "y");
-  if (x.head_dim != head_dim) refuse("x", fmt::format("head_dim is {}, that of the encoding {}", x.head_dim, head_dim));
+  const std::int64_t x_bytes = check_view(refuse, x, names.x);
+  const std::int64_t y_bytes = check_view(refuse, y, names.y);
+  if (x.head_dim != head_dim)
+    refuse(names.x, fmt::format("head_dim is {}, that of the encoding {}", x.head_dim, head_dim));
   if (result == ResultDtype::that_of_x && y.dtype != x.dtype)
-    refuse("y", fmt::format("dtype is {}, that of x {}", name_of(y.dtype), name_of(x.dtype)));
+    refuse(names.y, fmt::format("dtype is {}, that of {} {}", name_of(y.dtype), names.x, name_of(x.dtype)));
   if (y.batch != x.batch || y.tokens != x.tokens || y.heads != x.heads || y.head_dim != x.head_dim) {
-    refuse("y", fmt::format("extents are [{}, {}, {}, {}], those of x [{}, {}, {}, {}]", y.batch, y.tokens, y.heads,
-                            y.head_dim, x.batch, x.tokens, x.heads, x.head_dim));
+    refuse(names.y, fmt::format("extents are [{}, {}, {}, {}], those of {} [{}, {}, {}, {}]", y.batch, y.tokens,
+                                y.heads, y.head_dim, names.x, x.batch, x.tokens, x.heads, x.head_dim));
   }
-  check_number(refuse, axes, x, positions);
+  check_number(refuse, axes, x, names.x, positions);
   const std::int64_t length = check_positions(refuse, positions);
   if (x_bytes == 0) return {length, 0, false};
-  check_distinct(refuse, y, "y");
+  check_distinct(refuse, y, names.y);
   const bool in_place = x.dtype == y.dtype && same_place(x, y);
-  if (!in_place && overlap(x.data, x_bytes, y.data, y_bytes))
-    refuse("y", x.dtype == y.dtype ? "partly overlaps x" : "overlaps x, which has another dtype");
+  if (!in_place && overlap(x.data, x_bytes, y.data, y_bytes)) {
+    refuse(names.y, x.dtype == y.dtype ? fmt::format("partly overlaps {}", names.x)
+                                       : fmt::format("overlaps {}, which has another dtype", names.x));
+  }
   return {length, x.batch * x.tokens * x.heads * x.head_dim, in_place};
 }
 

@@ -22,15 +22,24 @@ struct VectorCall {
 /// The dtypes that an encoder writes vectors in.
 enum class ResultDtype { that_of_x, any_floating };
 
+/// What the function that was called has x and y as.
+struct VectorNames {
+  const char* x = "x";
+  const char* y = "y";
+};
+inline constexpr VectorNames names_in_place{"x", "x"};
+inline constexpr VectorNames names_of_gradients{"grad", "grad_x"};
+
 /// Vectors x, `head_dim` wide, turned into y, which is x itself (the same data and strides: in place) or apart from it,
 /// with a position for each of `axes` coordinates of each token.
-/// @throws std::invalid_argument if x is int64 or not head_dim wide; y has other extents, or another dtype than
-/// `result` allows; an extent or stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to
-/// its elements; two elements of y are one; x and y overlap otherwise (from the first byte of each to its last); or the
-/// number of positions is not axes * batch * tokens. std::out_of_range if one lies outside +-2^53.
+/// @throws std::invalid_argument if the dtype of x or y is not floating; x is not head_dim wide; y has other extents,
+/// or another dtype than `result` allows; an extent or stride is negative, or the extent in bytes beyond 2^62; data is
+/// null or not aligned to its elements; two elements of y are one; x and y overlap otherwise (from the first byte of
+/// each to its last); or the number of positions is not axes * batch * tokens. std::out_of_range if one lies outside
+/// +-2^53.
 VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::int64_t axes, const ConstHeads& x,
                          std::span<const std::int64_t> positions, const Heads& y,
-                         ResultDtype result = ResultDtype::that_of_x);
+                         ResultDtype result = ResultDtype::that_of_x, const VectorNames& names = {});
 
 /// Tables of cos and sin: rows for the positions, a column for each of `pairs`, apart, of one dtype, aligned. Returns
 /// the largest position + 1. @throws as above.

@@ -295,12 +295,11 @@ TEST(RopeMemory, RefusesByName) {
   expect(refusal(changed([](Heads& x) { x.dtype = Dtype::int64; }), good, positions), "x: dtype int64");
   expect(refusal(changed([](Heads& x) { x.head_dim = 6; }), good, positions), "x: head_dim is 6");
   expect(refusal(changed([](Heads& x) { x.tokens = -1; }), good, positions), "x: tokens -1 is negative");
-  expect(refusal(changed([](Heads& x) { x.token_stride = -1; }), good, positions),
-         "x: the stride of tokens is negative");
+  expect(refusal(changed([](Heads& x) { x.token_stride = -1; }), good, positions), "x: token_stride -1 is negative");
   expect(refusal(changed([](Heads& x) { x.data = nullptr; }), good, positions), "x: data is null");
   expect(refusal(changed([](Heads& x) { x.data += 1; }), good, positions), "x: data is not aligned");
   expect(refusal(changed([](Heads& x) { x.token_stride = std::int64_t{1} << 60; }), good, positions),
-         "x: the extent of tokens is too large");
+         "x: tokens 2 with token_stride 1152921504606846976 is too large an extent");
   expect(refusal(good, good, {0}), "positions: 1 of them");
   expect(refusal(good, good, {0, (std::int64_t{1} << 53) + 1}),
          "out of range: RopeEncoder: positions: 9007199254740993 is outside");

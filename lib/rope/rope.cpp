@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/kernels/checks.hpp"
+#include "lib/numeric/domains.hpp"
 #include "lib/rope/call.hpp"
 #include "lib/rope/cast.hpp"
 #include "lib/rope/job.hpp"
@@ -50,8 +52,9 @@ HeadsOf<Bytes> batch_row(HeadsOf<Bytes> heads, std::int64_t row) {
 }
 
 void turn(const RopePlans& plans, const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions,
-          const Heads& y, Rounding rounding, ResultDtype result = ResultDtype::that_of_x) {
-  const VectorCall call = check_vectors(rope_encoder, plans.encoding().head_dim, 1, x, positions, y, result);
+          const Heads& y, Rounding rounding, ResultDtype result, const VectorNames& names) {
+  check_rounding(rope_encoder, rounding);
+  const VectorCall call = check_vectors(rope_encoder, plans.encoding().head_dim, 1, x, positions, y, result, names);
   if (call.elements == 0) return;
   if (pairs(plans.encoding()) == 0)
     return x.dtype == y.dtype ? carry(plans.encoding(), pass, x, y) : carry_and_round(plans.encoding(), pass, x, y);
@@ -65,10 +68,10 @@ void turn(const RopePlans& plans, const RopePass& pass, const ConstHeads& x, std
 }
 
 Tensor turned(const RopePlans& plans, const RopePass& pass, const Tensor& x, std::span<const std::int64_t> positions,
-              Rounding rounding) {
-  const ConstHeads from = heads_of(x);
+              Rounding rounding, const VectorNames& names) {
+  check_heads(rope_encoder, names.x, x, plans.encoding().head_dim);
   Tensor y = Tensor::zeros(x.dtype, x.shape);
-  turn(plans, pass, from, positions, heads_of(y), rounding);
+  turn(plans, pass, heads_of(x), positions, heads_of(y), rounding, ResultDtype::that_of_x, names);
   return y;
 }
 
@@ -80,16 +83,17 @@ const Rope& RopeEncoder::encoding() const { return plans_->encoding(); }
 
 void RopeEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
                         Rounding rounding) const {
-  turn(*plans_, forward_pass(encoding()), x, positions, y, rounding, ResultDtype::any_floating);
+  turn(*plans_, forward_pass(encoding()), x, positions, y, rounding, ResultDtype::any_floating, {});
 }
 
 void RopeEncoder::apply(const Heads& x, std::span<const std::int64_t> positions, Rounding rounding) const {
-  apply(read_only(x), positions, x, rounding);
+  turn(*plans_, forward_pass(encoding()), read_only(x), positions, x, rounding, ResultDtype::that_of_x, names_in_place);
 }
 
 void RopeEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x,
                            Rounding rounding) const {
-  turn(*plans_, backward_pass(encoding()), grad, positions, grad_x, rounding);
+  turn(*plans_, backward_pass(encoding()), grad, positions, grad_x, rounding, ResultDtype::that_of_x,
+       names_of_gradients);
 }
 
 void RopeEncoder::tables(std::span<const std::int64_t> positions, const Rows& cos, const Rows& sin) const {
@@ -101,11 +105,11 @@ void RopeEncoder::tables(std::span<const std::int64_t> positions, const Rows& co
 }
 
 Tensor RopeEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding) const {
-  return turned(*plans_, forward_pass(encoding()), x, positions, rounding);
+  return turned(*plans_, forward_pass(encoding()), x, positions, rounding, {});
 }
 
 Tensor RopeEncoder::backward(const Tensor& grad, std::span<const std::int64_t> positions, Rounding rounding) const {
-  return turned(*plans_, backward_pass(encoding()), grad, positions, rounding);
+  return turned(*plans_, backward_pass(encoding()), grad, positions, rounding, names_of_gradients);
 }
 
 }  // namespace sextant

@@ -58,10 +58,11 @@ class RopeEncoder {
   /// apart from it, say slots of a cache of keys. y may be of any floating dtype where it is apart. `positions` is
   /// [batch, tokens] row-major. Rules that depend on a length take the largest position + 1, of the call or of the
   /// batch row as their length_scope says.
-  /// @throws std::invalid_argument, with nothing written, if x or y is int64; x is not head_dim wide; y has other
-  /// extents; an extent or stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its
-  /// elements; two elements of y are one; x and y overlap otherwise (from the first byte of each to its last); or the
-  /// number of positions is not batch * tokens; std::out_of_range likewise if one lies outside +-2^53.
+  /// @throws std::invalid_argument, with nothing written, if a dtype is not floating; `rounding` is neither value; x is
+  /// not head_dim wide; y has other extents; an extent or stride is negative, or the extent in bytes beyond 2^62; data
+  /// is null or not aligned to its elements; two elements of y are one; x and y overlap otherwise (from the first byte
+  /// of each to its last); or the number of positions is not batch * tokens; std::out_of_range likewise if one lies
+  /// outside +-2^53.
   /// @throws std::domain_error if 5000 bits leave a value undecided, of which no case is known (settle.hpp).
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
              Rounding rounding = Rounding::certified) const;

@@ -93,8 +93,8 @@ HeadsOf<Bytes> channels_of(HeadsOf<Bytes> heads, std::int64_t first, std::int64_
 struct RopeNdEncoder::State {
   explicit State(const RopeNd& of) : encoding(checked(of)), parts(parts_of(of)) {}
 
-  void turn(RopePass (*pass)(const Rope&), const ConstHeads& x, std::span<const std::int64_t> positions,
-            const Heads& y) const;
+  void turn(RopePass (*pass)(const Rope&), const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
+            const VectorNames& names) const;
   std::vector<std::int64_t> counts(std::span<const std::int64_t> positions) const;
 
   RopeNd encoding;
@@ -123,8 +123,10 @@ std::vector<std::int64_t> RopeNdEncoder::State::counts(std::span<const std::int6
 }
 
 void RopeNdEncoder::State::turn(RopePass (*pass)(const Rope&), const ConstHeads& x,
-                                std::span<const std::int64_t> positions, const Heads& y) const {
-  const VectorCall call = check_vectors(rope_nd_encoder, encoding.rope.head_dim, axes(encoding), x, positions, y);
+                                std::span<const std::int64_t> positions, const Heads& y,
+                                const VectorNames& names) const {
+  const VectorCall call = check_vectors(rope_nd_encoder, encoding.rope.head_dim, axes(encoding), x, positions, y,
+                                        ResultDtype::that_of_x, names);
   if (call.elements == 0) return;
   if (pairs(encoding.rope) == 0) return carry(encoding.rope, pass(encoding.rope), x, y);
   std::vector<std::int64_t> counted_positions;
@@ -150,26 +152,28 @@ void RopeNdEncoder::State::turn(RopePass (*pass)(const Rope&), const ConstHeads&
 RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding) : state_(std::make_shared<const State>(encoding)) {}
 
 void RopeNdEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const {
-  state_->turn(forward_pass, x, positions, y);
+  state_->turn(forward_pass, x, positions, y, {});
 }
 
 void RopeNdEncoder::apply(const Heads& x, std::span<const std::int64_t> positions) const {
-  apply(read_only(x), positions, x);
+  state_->turn(forward_pass, read_only(x), positions, x, names_in_place);
 }
 
 void RopeNdEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions,
                              const Heads& grad_x) const {
-  state_->turn(backward_pass, grad, positions, grad_x);
+  state_->turn(backward_pass, grad, positions, grad_x, names_of_gradients);
 }
 
 Tensor RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
-  const ConstHeads from = heads_of(x);
+  check_heads(rope_nd_encoder, "x", x, state_->encoding.rope.head_dim);
   Tensor y = Tensor::zeros(x.dtype, x.shape);
-  apply(from, positions, heads_of(y));
+  apply(heads_of(x), positions, heads_of(y));
   return y;
 }
 
 void RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
+  check_heads(rope_nd_encoder, "x", x, state_->encoding.rope.head_dim);
+  check_bytes(rope_nd_encoder, out, x.elements(), x.dtype);
   check_apart(rope_nd_encoder, x.data, out);
   const Heads y = heads_of(x, out);
   if (reinterpret_cast<std::uintptr_t>(out.data()) % size_of(x.dtype) == 0) return apply(heads_of(x), positions, y);
@@ -177,9 +181,9 @@ void RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positi
 }
 
 Tensor RopeNdEncoder::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
-  const ConstHeads from = heads_of(grad);
+  check_heads(rope_nd_encoder, "grad", grad, state_->encoding.rope.head_dim);
   Tensor grad_x = Tensor::zeros(grad.dtype, grad.shape);
-  backward(from, positions, heads_of(grad_x));
+  backward(heads_of(grad), positions, heads_of(grad_x));
   return grad_x;
 }
 

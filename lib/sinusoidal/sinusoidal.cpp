@@ -14,13 +14,17 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "lib/kernels/checks.hpp"
 #include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
+#include "lib/numeric/domains.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/sinusoidal/plan.hpp"
 
 namespace sextant {
 namespace {
+
+constexpr const char* encode_name = "SinusoidalEncoder::encode";
 
 constexpr std::int64_t position_limit = std::int64_t{1} << 54;
 
@@ -111,6 +115,7 @@ SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding, const CountUnit
 std::int64_t SinusoidalEncoder::dim() const { return plan_->encoding.dim; }
 
 void SinusoidalEncoder::encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding) const {
+  check_rounding(encode_name, rounding);
   check_table(out, std::ssize(positions), dim());
   for (const std::int64_t position : positions) check_position(position, plan_->encoding.position_offset);
   if (positions.empty()) return;
@@ -121,6 +126,7 @@ void SinusoidalEncoder::encode(std::span<const std::int64_t> positions, const Ro
 }
 
 void SinusoidalEncoder::encode(const PositionRange& positions, const Rows& out, Rounding rounding) const {
+  check_rounding(encode_name, rounding);
   if (positions.count < 0) throw std::invalid_argument(fmt::format("positions: count {} is negative", positions.count));
   check_table(out, positions.count, dim());
   if (positions.count == 0) return;
@@ -141,7 +147,7 @@ void SinusoidalEncoder::encode(const PositionRange& positions, const Rows& out, 
 }
 
 Tensor SinusoidalEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, Rounding rounding) const {
-  if (dtype == Dtype::int64) throw std::invalid_argument("SinusoidalEncoder::encode: dtype int64");
+  check_floating(encode_name, dtype);
   const auto rows = static_cast<std::int64_t>(positions.size());
   Tensor table = Tensor::zeros(dtype, {rows, dim()});
   encode(positions, {dtype, table.data.data(), rows, dim(), dim()}, rounding);

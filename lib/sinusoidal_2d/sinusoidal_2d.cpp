@@ -30,7 +30,7 @@ void Sinusoidal2dEncoder::encode(std::span<const std::int64_t> positions, const 
     throw std::invalid_argument("Sinusoidal2dEncoder::encode: positions are not [2, n]: an odd number of coordinates");
   const std::int64_t count = std::ssize(positions) / 2;
   check_table(out, count, encoding_.dim);
-  check_range("Sinusoidal2dEncoder::encode", positions);
+  check_range("Sinusoidal2dEncoder::encode", "positions", positions);
 
   // Both axes have the same 1-D code: its rows, for every coordinate that occurs.
   const CoordinateRows found(positions);

@@ -97,7 +97,7 @@ void SinusoidalNdEncoder::encode(std::span<const std::int64_t> positions, const 
   }
   const std::int64_t count = std::ssize(positions) / axis_count;
   check_table(out, count, encoding_.dim);
-  check_range("SinusoidalNdEncoder::encode", positions);
+  check_range("SinusoidalNdEncoder::encode", "positions", positions);
 
   const std::size_t size = size_of(out.dtype);
   std::vector<CodesOfAxis> codes;

@@ -10,6 +10,10 @@ constexpr Names<Mask, 2> masks{{{"causal", Mask::causal}, {"symmetric", Mask::sy
 constexpr Names<AlibiForm, 2> forms{{{"distance", AlibiForm::distance}, {"key_index", AlibiForm::key_index}}};
 constexpr Names<AlibiSlopes, 2> slope_rules{
     {{"released", AlibiSlopes::released}, {"geometric", AlibiSlopes::geometric}}};
+constexpr Names<Dtype, 4> slope_dtypes{{{"float64", Dtype::float64},
+                                        {"float32", Dtype::float32},
+                                        {"float16", Dtype::float16},
+                                        {"bfloat16", Dtype::bfloat16}}};
 
 // 2^-24 is the least value of float16.
 constexpr std::int64_t bias_max_limit = 24;
@@ -33,7 +37,6 @@ Alibi read(Fields& fields) {
 void check(const Alibi& encoding) {
   check_count("num_heads", encoding.num_heads, heads_limit);
   check_count("bias_max", encoding.bias_max, bias_max_limit);
-  if (encoding.slope_dtype == Dtype::int64) refuse_field("slope_dtype", "expected a floating dtype, got int64");
   if (encoding.form == AlibiForm::key_index && encoding.mask == Mask::symmetric) {
     refuse_field("form", "key_index needs mask causal");
   }
@@ -41,12 +44,12 @@ void check(const Alibi& encoding) {
 
 void write(const Alibi& encoding, nlohmann::ordered_json& object) {
   object["num_heads"] = encoding.num_heads;
-  object["mask"] = text_of(masks, encoding.mask);
-  object["form"] = text_of(forms, encoding.form);
-  object["slopes"] = text_of(slope_rules, encoding.slopes);
+  object["mask"] = text_of("mask", masks, encoding.mask);
+  object["form"] = text_of("form", forms, encoding.form);
+  object["slopes"] = text_of("slopes", slope_rules, encoding.slopes);
   object["bias_max"] = encoding.bias_max;
   if (encoding.slope_dtype) {
-    object["slope_dtype"] = name_of(*encoding.slope_dtype);
+    object["slope_dtype"] = text_of("slope_dtype", slope_dtypes, *encoding.slope_dtype);
   } else {
     object["slope_dtype"] = nullptr;
   }

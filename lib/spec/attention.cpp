@@ -133,6 +133,17 @@ Attention read(Fields& fields) {
   return encoding;
 }
 
+// What `body` says of fields of the position, which names its own, not knowing where they stand.
+template <class Body>
+void of_position(Body body) {
+  try {
+    body();
+  } catch (const SpecError& error) {
+    constexpr std::string_view start = "spec: ";
+    throw SpecError(fmt::format("{}position.{}", start, std::string_view(error.what()).substr(start.size())));
+  }
+}
+
 void check(const Attention& encoding) {
   check_count("num_heads", encoding.num_heads, heads_limit);
   check_count("num_kv_heads", encoding.num_kv_heads, encoding.num_heads);
@@ -149,20 +160,15 @@ void check(const Attention& encoding) {
     refuse_field("cached_keys", "expected plain where no position rotates keys, got rotated");
   if (encoding.query_scale) check_query_scale(encoding);
   if (!encoding.position) return;
-  try {
-    std::visit([](const auto& position) { entry_of(position).check(position); }, *encoding.position);
-  } catch (const SpecError& error) {
-    // The encoding names its own field, not knowing where it stands.
-    constexpr std::string_view start = "spec: ";
-    throw SpecError(fmt::format("{}position.{}", start, std::string_view(error.what()).substr(start.size())));
-  }
+  of_position(
+      [&] { std::visit([](const auto& position) { entry_of(position).check(position); }, *encoding.position); });
   check_sizes(signature_of(*encoding.position), encoding);
   std::visit([&](const auto& position) { entry_of(position).check_within(position, encoding); }, *encoding.position);
 }
 
 nlohmann::ordered_json written(const QueryScale& scale) {
   nlohmann::ordered_json object;
-  object["rule"] = text_of(query_scale_rules, scale.rule);
+  object["rule"] = text_of("query_scale.rule", query_scale_rules, scale.rule);
   if (scale.rule == QueryScaleRule::log_n) {
     object["length"] = scale.length;
   } else {
@@ -179,7 +185,7 @@ void write(const Attention& encoding, nlohmann::ordered_json& object) {
   object["head_dim"] = encoding.head_dim;
   object["causal"] = encoding.causal;
   object["position"] = nullptr;
-  if (encoding.position) object["position"] = written(*encoding.position);
+  if (encoding.position) of_position([&] { object["position"] = written(*encoding.position); });
   object["window"] = nullptr;
   if (encoding.window) object["window"] = *encoding.window;
   object["softmax_scale"] = nullptr;
@@ -187,7 +193,7 @@ void write(const Attention& encoding, nlohmann::ordered_json& object) {
   object["logit_softcap"] = nullptr;
   if (encoding.logit_softcap) object["logit_softcap"] = *encoding.logit_softcap;
   object["sinks"] = encoding.sinks;
-  object["cached_keys"] = text_of(cached_keys, encoding.cached_keys);
+  object["cached_keys"] = text_of("cached_keys", cached_keys, encoding.cached_keys);
   object["query_scale"] = nullptr;
   if (encoding.query_scale) object["query_scale"] = written(*encoding.query_scale);
 }

@@ -24,15 +24,6 @@ namespace sextant {
 template <class Enum, std::size_t N>
 using Names = std::array<std::pair<std::string_view, Enum>, N>;
 
-/// The text of one of an enumeration's values.
-template <class Enum, std::size_t N>
-std::string_view text_of(const Names<Enum, N>& names, Enum value) {
-  for (const auto& [name, known] : names) {
-    if (known == value) return name;
-  }
-  throw SpecError("spec: a field holds no value of its enumeration");
-}
-
 /// What is refused of one field: "spec: FIELD: EXPECTED".
 class FieldError : public SpecError {
  public:
@@ -49,6 +40,19 @@ class FieldError : public SpecError {
 
 /// @throws FieldError.
 [[noreturn]] void refuse_field(std::string_view field, std::string_view expected);
+
+/// The text of one of an enumeration's values, in `field`. @throws FieldError for a number that none of them has, which
+/// a spec made in C++ may hold.
+template <class Enum, std::size_t N>
+std::string_view text_of(std::string_view field, const Names<Enum, N>& names, Enum value) {
+  std::vector<std::string_view> known;
+  for (const auto& [name, known_value] : names) {
+    if (known_value == value) return name;
+    known.push_back(name);
+  }
+  refuse_field(field,
+               fmt::format("expected one of {}, got {}", fmt::join(known, ", "), static_cast<std::int64_t>(value)));
+}
 
 /// @throws SpecError unless `width` is an even number from 2 to 2^20.
 void check_even_width(std::string_view field, std::int64_t width);

@@ -208,16 +208,16 @@ std::optional<PositionBounds> position_bounds(const Fourier& encoding) {
 void write(const Fourier& encoding, nlohmann::ordered_json& object) {
   object["axes"] = encoding.axes;
   object["bands"] = encoding.bands;
-  object["ladder"] = text_of(ladders, encoding.ladder);
+  object["ladder"] = text_of("ladder", ladders, encoding.ladder);
   if (!is_given(encoding)) {
     object["lowest"] = encoding.lowest;
     object["highest"] = encoding.highest;
   }
-  object["angle_unit"] = text_of(angle_units, encoding.angle_unit);
-  object["channel_order"] = text_of(orders, encoding.channel_order);
-  object["first"] = text_of(firsts, encoding.first);
-  object["identity"] = text_of(identities, encoding.identity);
-  object["coordinates"] = text_of(coordinates, encoding.coordinates);
+  object["angle_unit"] = text_of("angle_unit", angle_units, encoding.angle_unit);
+  object["channel_order"] = text_of("channel_order", orders, encoding.channel_order);
+  object["first"] = text_of("first", firsts, encoding.first);
+  object["identity"] = text_of("identity", identities, encoding.identity);
+  object["coordinates"] = text_of("coordinates", coordinates, encoding.coordinates);
   object["extents"] = encoding.extents.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.extents);
   write_position_grid(encoding.positions, object);
 }

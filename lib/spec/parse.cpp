@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/numeric/domains.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/encoding_entry.hpp"
 #include "lib/spec/field_meanings.hpp"
@@ -83,6 +84,15 @@ std::array<EncodingExample, sizeof...(EncodingTypes)> examples_of(const std::var
 
 void check_fields(const Encoding& encoding) {
   std::visit([](const auto& alternative) { entry_of(alternative).check(alternative); }, encoding);
+}
+
+// Every field that holds an enumeration: to write it asks for its value's name.
+void check_choices(const Spec& spec) {
+  if (!is_floating(spec.dtype)) refuse_field("dtype", "expected float64, float32, float16 or bfloat16");
+  text_of("accuracy", accuracies, spec.accuracy);
+  text_of("evaluation", evaluations, spec.evaluation);
+  nlohmann::ordered_json written;
+  write_encoding(spec.encoding, written);
 }
 
 void check_positions(const Spec& spec, const PositionBounds& bounds) {
@@ -264,7 +274,7 @@ std::vector<FieldMeaning> fields_of_encoding(std::string_view encoding) {
   return fields_in_list(encoding, static_cast<const Encoding*>(nullptr));
 }
 
-std::string_view name_of(AccuracyClass accuracy) { return text_of(accuracies, accuracy); }
+std::string_view name_of(AccuracyClass accuracy) { return text_of("accuracy", accuracies, accuracy); }
 
 PositionEncoding read_position_encoding(Fields& fields) {
   return read_one_of(fields, static_cast<PositionEncoding*>(nullptr));
@@ -278,10 +288,10 @@ nlohmann::ordered_json written(const PositionEncoding& encoding) {
 
 void validate(const Spec& spec) {
   const StandardArithmetic arithmetic;  // in which a subnormal is not 0
-  if (spec.dtype == Dtype::int64) refuse_field("dtype", "expected float64, float32, float16 or bfloat16");
+  check_choices(spec);
   if (spec.evaluation != Evaluation::float32 && !is_16_bit(spec.dtype)) {
     refuse_field("evaluation", fmt::format("expected float32 for the dtype {}: {} is for float16 and bfloat16",
-                                           name_of(spec.dtype), text_of(evaluations, spec.evaluation)));
+                                           name_of(spec.dtype), text_of("evaluation", evaluations, spec.evaluation)));
   }
   if (!(spec.libm >= 0.5 && spec.libm <= 64))
     refuse_field("libm", fmt::format("expected a number of ULP from 0.5 to 64, got {}", spec.libm));
@@ -334,7 +344,7 @@ std::string to_json(const Spec& spec) {
   object["min_position"] = position_json(spec.min_position, grid);
   object["max_position"] = position_json(spec.max_position, grid);
   object["accuracy"] = name_of(spec.accuracy);
-  if (spec.evaluation != Spec().evaluation) object["evaluation"] = text_of(evaluations, spec.evaluation);
+  if (spec.evaluation != Spec().evaluation) object["evaluation"] = text_of("evaluation", evaluations, spec.evaluation);
   if (spec.libm != Spec().libm) object["libm"] = spec.libm;
   if (spec.trained_positions) object["trained_positions"] = position_json(*spec.trained_positions, grid);
   return object.dump();

@@ -53,7 +53,7 @@ void check_position_grid(const PositionGrid& positions) {
 
 void write_position_grid(const PositionGrid& positions, nlohmann::ordered_json& object) {
   if (positions.dtype == Dtype::int64) return;
-  object["position_dtype"] = text_of(position_dtypes, positions.dtype);
+  object["position_dtype"] = text_of("position_dtype", position_dtypes, positions.dtype);
   object["position_step"] = positions.step;
 }
 

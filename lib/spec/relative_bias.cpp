@@ -36,7 +36,7 @@ void refuse_max_distance(const std::string& above, std::int64_t got) {
 // log and clipped: rows for each direction, and of log half of a direction's with a distance each.
 void check_two_directions(const RelativeBias& encoding) {
   const bool is_log = encoding.buckets == BucketRule::log;
-  const std::string_view rule = text_of(rules, encoding.buckets);
+  const std::string_view rule = text_of("buckets", rules, encoding.buckets);
   if (!encoding.bidirectional)
     refuse_field("bidirectional", fmt::format("expected true: buckets {} has rows for both directions", rule));
   if (encoding.later_keys == LaterKeys::mirrored)
@@ -83,8 +83,8 @@ void write(const RelativeBias& encoding, nlohmann::ordered_json& object) {
   object["num_buckets"] = encoding.num_buckets;
   object["max_distance"] = encoding.max_distance;
   object["bidirectional"] = encoding.bidirectional;
-  object["later_keys"] = text_of(places_of_later_keys, encoding.later_keys);
-  object["buckets"] = text_of(rules, encoding.buckets);
+  object["later_keys"] = text_of("later_keys", places_of_later_keys, encoding.later_keys);
+  object["buckets"] = text_of("buckets", rules, encoding.buckets);
 }
 
 Signature signature(const RelativeBias& encoding) {

@@ -128,10 +128,10 @@ void write(const Rope& encoding, nlohmann::ordered_json& object) {
   object["head_dim"] = encoding.head_dim;
   object["rotary_dim"] = encoding.rotary_dim;
   object["rope_theta"] = encoding.rope_theta;
-  object["pairing"] = text_of(pairings, encoding.pairing);
-  object["output_pairing"] = text_of(pairings, encoding.output_pairing);
-  object["rotary_layout"] = text_of(rotary_layouts, encoding.rotary_layout);
-  object["direction"] = text_of(directions, encoding.direction);
+  object["pairing"] = text_of("pairing", pairings, encoding.pairing);
+  object["output_pairing"] = text_of("output_pairing", pairings, encoding.output_pairing);
+  object["rotary_layout"] = text_of("rotary_layout", rotary_layouts, encoding.rotary_layout);
+  object["direction"] = text_of("direction", directions, encoding.direction);
   write_rope_scaling(encoding.rope_scaling, object);
   write_position_grid(encoding.positions, object);
 }

@@ -369,15 +369,15 @@ void check(const RopeNd& encoding) {
 void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
   Rope::entry.write(encoding.rope, object);
   object["sections"] = encoding.sections;
-  object["section_order"] = text_of(section_orders, encoding.section_order);
+  object["section_order"] = text_of("section_order", section_orders, encoding.section_order);
   object["axis_order"] = order_of_axes(encoding);
-  object["frequencies"] = text_of(ways_to_share, encoding.frequencies);
-  object["pairing_scope"] = text_of(pairing_scopes, pairing_scope(encoding));
-  object["coordinates"] = text_of(coordinates, encoding.coordinates);
+  object["frequencies"] = text_of("frequencies", ways_to_share, encoding.frequencies);
+  object["pairing_scope"] = text_of("pairing_scope", pairing_scopes, pairing_scope(encoding));
+  object["coordinates"] = text_of("coordinates", coordinates, encoding.coordinates);
   object["extents"] = encoding.extents.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.extents);
   if (!encoding.coordinate_shifts.empty()) object["coordinate_shifts"] = encoding.coordinate_shifts;
   if (!encoding.coordinate_scales.empty()) object["coordinate_scales"] = encoding.coordinate_scales;
-  if (encoding.ladder != LadderShape::falling) object["ladder"] = text_of(shapes, encoding.ladder);
+  if (encoding.ladder != LadderShape::falling) object["ladder"] = text_of("ladder", shapes, encoding.ladder);
   object["rope_thetas"] = encoding.rope_thetas.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.rope_thetas);
   if (!encoding.rope_thetas.empty()) object.erase("rope_theta");
 }

@@ -133,6 +133,7 @@ void check_rule(const DynamicScaling& dynamic, const Rope& encoding) {
 void check_rule(const YarnScaling& yarn, const Rope& encoding) {
   check_stretch(yarn.factor);
   check_length(yarn.original_max_position_embeddings, 1);
+  if (yarn.truncate != Truncate::yes && yarn.truncate != Truncate::no) refuse("truncate", "expected true or false");
   check_positive("beta_fast", yarn.beta_fast);
   check_positive("beta_slow", yarn.beta_slow);
   if (yarn.beta_fast < yarn.beta_slow) {
@@ -206,8 +207,8 @@ void write_rule(const NtkScaling& ntk, nlohmann::ordered_json& object) { object[
 void write_rule(const DynamicScaling& dynamic, nlohmann::ordered_json& object) {
   object[factor] = dynamic.factor;
   object[original] = dynamic.original_max_position_embeddings;
-  object[scope] = text_of(scopes, dynamic.length_scope);
-  object[steps] = text_of(ways_to_step, dynamic.length_steps);
+  object[scope] = text_of(std::string("rope_scaling.") + scope, scopes, dynamic.length_scope);
+  object[steps] = text_of(std::string("rope_scaling.") + steps, ways_to_step, dynamic.length_steps);
 }
 
 void write_rule(const YarnScaling& yarn, nlohmann::ordered_json& object) {
@@ -229,7 +230,7 @@ void write_rule(const LongropeScaling& longrope, nlohmann::ordered_json& object)
   object["attention_factor"] = or_null(longrope.attention_factor);
   object["short_mscale"] = or_null(longrope.short_mscale);
   object["long_mscale"] = or_null(longrope.long_mscale);
-  object[scope] = text_of(scopes, longrope.length_scope);
+  object[scope] = text_of(std::string("rope_scaling.") + scope, scopes, longrope.length_scope);
 }
 
 void write_rule(const Llama3Scaling& llama3, nlohmann::ordered_json& object) {
@@ -247,7 +248,9 @@ void write_rule(const NoTurning&, nlohmann::ordered_json&) {}
 
 }  // namespace
 
-std::string_view name_of(const RopeScaling& scaling) { return text_of(types, static_cast<Type>(scaling.index())); }
+std::string_view name_of(const RopeScaling& scaling) {
+  return text_of("rope_scaling.rope_type", types, static_cast<Type>(scaling.index()));
+}
 
 std::optional<std::int64_t> length_limit(const RopeScaling& scaling) {
   if (const auto* dynamic = std::get_if<DynamicScaling>(&scaling)) return dynamic->original_max_position_embeddings;

@@ -49,7 +49,7 @@ std::int64_t read_shift(Fields& fields) {
   const std::int64_t by_name = fields.choice("denominator", denominators, std::int64_t{0});
   if (shift && named && *shift != by_name) {
     fields.refuse("denominator", fmt::format("{} is a downscale_freq_shift of {}, and contradicts {}",
-                                             text_of(denominators, by_name), by_name, *shift));
+                                             text_of("denominator", denominators, by_name), by_name, *shift));
   }
   return shift.value_or(by_name);
 }
@@ -111,10 +111,10 @@ void check(const Sinusoidal& encoding) {
 void write(const Sinusoidal& encoding, nlohmann::ordered_json& object) {
   object["dim"] = encoding.dim;
   object["base"] = encoding.base;
-  object["layout"] = text_of(layouts, encoding.layout);
-  object["first"] = text_of(firsts, encoding.first);
-  if (encoding.downscale_freq_shift <= longest_named_shift)
-    object["denominator"] = text_of(denominators, encoding.downscale_freq_shift);
+  object["layout"] = text_of("layout", layouts, encoding.layout);
+  object["first"] = text_of("first", firsts, encoding.first);
+  if (encoding.downscale_freq_shift >= 0 && encoding.downscale_freq_shift <= longest_named_shift)
+    object["denominator"] = text_of("denominator", denominators, encoding.downscale_freq_shift);
   else
     object["downscale_freq_shift"] = encoding.downscale_freq_shift;
   object["position_offset"] = encoding.position_offset;

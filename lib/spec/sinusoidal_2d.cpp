@@ -71,8 +71,8 @@ void write(const Sinusoidal2d& encoding, nlohmann::ordered_json& object) {
   object["height"] = encoding.height;
   object["width"] = encoding.width;
   object["base"] = encoding.base;
-  object["layout"] = text_of(layouts, encoding.layout);
-  object["axis_order"] = text_of(axis_orders, encoding.axis_order);
+  object["layout"] = text_of("layout", layouts, encoding.layout);
+  object["axis_order"] = text_of("axis_order", axis_orders, encoding.axis_order);
 }
 
 Signature signature(const Sinusoidal2d& encoding) { return {.axes = 2, .dim = encoding.dim}; }

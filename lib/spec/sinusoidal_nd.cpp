@@ -217,12 +217,12 @@ void write(const SinusoidalNd& encoding, nlohmann::ordered_json& object) {
   object["channels"] = encoding.channels;
   object["axis_order"] = order_of_axes(encoding);
   object["base"] = encoding.base;
-  object["layout"] = text_of(layouts, encoding.layout);
-  object["first"] = text_of(firsts, encoding.first);
-  object["denominator"] = text_of(denominators, encoding.denominator);
-  object["channel_order"] = text_of(channel_orders, encoding.channel_order);
+  object["layout"] = text_of("layout", layouts, encoding.layout);
+  object["first"] = text_of("first", firsts, encoding.first);
+  object["denominator"] = text_of("denominator", denominators, encoding.denominator);
+  object["channel_order"] = text_of("channel_order", channel_orders, encoding.channel_order);
   object["position_offset"] = encoding.position_offset;
-  object["coordinates"] = text_of(coordinates, encoding.coordinates);
+  object["coordinates"] = text_of("coordinates", coordinates, encoding.coordinates);
   object["epsilon"] = encoding.epsilon;
   object["scales"] = encoding.scales.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.scales);
 }

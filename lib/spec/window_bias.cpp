@@ -38,7 +38,7 @@ void check(const WindowBias& encoding) {
 
 void write(const WindowBias& encoding, nlohmann::ordered_json& object) {
   object["window"] = encoding.window;
-  object["class_token"] = text_of(class_tokens, encoding.class_token);
+  object["class_token"] = text_of("class_token", class_tokens, encoding.class_token);
 }
 
 Signature signature(const WindowBias& encoding) {

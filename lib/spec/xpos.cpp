@@ -17,7 +17,7 @@ std::variant<std::int64_t, HalfOfCall> read_centre(Fields& fields) {
 }
 
 nlohmann::json written(const std::variant<std::int64_t, HalfOfCall>& centre) {
-  if (const auto* half = std::get_if<HalfOfCall>(&centre)) return text_of(halves, *half);
+  if (const auto* half = std::get_if<HalfOfCall>(&centre)) return text_of("centre", halves, *half);
   return std::get<std::int64_t>(centre);
 }
 
@@ -54,7 +54,7 @@ void write(const Xpos& encoding, nlohmann::ordered_json& object) {
   Rope::entry.write(encoding.rope, object);
   object.erase("rope_scaling");
   object["scale_base"] = encoding.scale_base;
-  object["role"] = text_of(roles, encoding.role);
+  object["role"] = text_of("role", roles, encoding.role);
   object["centre"] = written(encoding.centre);
 }
 

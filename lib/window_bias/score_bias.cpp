@@ -12,8 +12,8 @@ class WindowScoreBias final : public ScoreBias<Scalar> {
  public:
   WindowScoreBias(const WindowBias& encoding, const Sequences& sequences, const Tensor& weight)
       : encoder_(encoding), sequences_(sequences), heads_(weight.shape[1]) {
-    encoder_.check("attention", sequences_.positions);
-    encoder_.check("attention", sequences_.query_positions);
+    encoder_.check("DotProductAttention", "positions", sequences_.positions);
+    encoder_.check("DotProductAttention", "query_positions", sequences_.query_positions);
     for (std::int64_t i = 0; i < weight.elements(); ++i) weight_.push_back(static_cast<Scalar>(weight.at(i)));
   }
 

@@ -37,6 +37,17 @@ const WindowBias& checked(const WindowBias& encoding) {
   return encoding;
 }
 
+// Of a weight that `bias` takes.
+std::int64_t heads_of_weight(const WindowBias& encoding, const Tensor& weight) {
+  constexpr const char* function = "WindowBiasEncoder::bias";
+  const std::int64_t rows = weight_rows(encoding);
+  if (weight.shape.size() != 2)
+    throw std::invalid_argument(
+        fmt::format("{}: weight has shape {}, expected [{}, heads]", function, shape_text(weight.shape), rows));
+  check_tensor(function, "weight", weight, {rows, weight.shape[1]});
+  return weight.shape[1];
+}
+
 // Copies and reads beyond go so far at most.
 constexpr std::size_t block_bytes = 32;
 template <class Bits>
@@ -71,11 +82,11 @@ WindowBiasEncoder::WindowBiasEncoder(const WindowBias& encoding)
   }
 }
 
-void WindowBiasEncoder::check(const char* function, std::span<const std::int64_t> positions) const {
+void WindowBiasEncoder::check(const char* function, const char* name, std::span<const std::int64_t> positions) const {
   for (const std::int64_t position : positions) {
     if (position < 0 || position >= tokens_)
       throw std::out_of_range(
-          fmt::format("{}: position {} is not one of the window's {} tokens", function, position, tokens_));
+          fmt::format("{}: {}: {} is not one of the window's {} tokens", function, name, position, tokens_));
   }
 }
 
@@ -98,8 +109,8 @@ std::vector<WindowBiasEncoder::Run> WindowBiasEncoder::runs_of(std::span<const s
 }
 
 std::int64_t WindowBiasEncoder::index(std::int64_t query, std::int64_t key) const {
-  const std::int64_t both[] = {query, key};
-  check("WindowBiasEncoder::index", both);
+  check("WindowBiasEncoder::index", "query", {&query, 1});
+  check("WindowBiasEncoder::index", "key", {&key, 1});
   return row_of(query, key);
 }
 
@@ -107,16 +118,12 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
                              const Tensor& weight, std::span<std::byte> out) const {
   constexpr const char* function = "WindowBiasEncoder::bias";
   const std::int64_t rows = weight_rows(encoding_);
-  if (weight.shape.size() != 2)
-    throw std::invalid_argument(
-        fmt::format("{}: weight has shape {}, expected [{}, heads]", function, shape_text(weight.shape), rows));
-  const std::int64_t heads = weight.shape[1];
+  const std::int64_t heads = heads_of_weight(encoding_, weight);
   const std::int64_t queries = std::ssize(query_positions);
   const std::int64_t keys = std::ssize(key_positions);
-  check_tensor(function, "weight", weight, {rows, heads});
   check_bytes(function, out, elements_of(std::vector<std::int64_t>{heads, queries, keys}), weight.dtype);
-  check(function, query_positions);
-  check(function, key_positions);
+  check(function, "query_positions", query_positions);
+  check(function, "key_positions", key_positions);
   const std::vector<Run> runs = runs_of(key_positions);
   with_bits_of(weight.dtype, [&]<class Bits>(Bits) {
     // Head by head: the values of offsets in reverse, then those of a class token's three rows.
@@ -161,8 +168,8 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
 
 Tensor WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions,
                                std::span<const std::int64_t> key_positions, const Tensor& weight) const {
-  const std::int64_t heads = weight.shape.empty() ? 0 : weight.shape.back();
-  Tensor matrices = Tensor::zeros(weight.dtype, {heads, std::ssize(query_positions), std::ssize(key_positions)});
+  Tensor matrices = Tensor::zeros(
+      weight.dtype, {heads_of_weight(encoding_, weight), std::ssize(query_positions), std::ssize(key_positions)});
   bias(query_positions, key_positions, weight, matrices.data);
   return matrices;
 }
@@ -174,8 +181,8 @@ Tensor WindowBiasEncoder::grad_weight(std::span<const std::int64_t> query_positi
   const std::int64_t queries = std::ssize(query_positions);
   const std::int64_t keys = std::ssize(key_positions);
   check_tensor(function, "grad", grad, {heads, queries, keys});
-  check(function, query_positions);
-  check(function, key_positions);
+  check(function, "query_positions", query_positions);
+  check(function, "key_positions", key_positions);
   const std::int64_t rows = weight_rows(encoding_);
   const std::size_t width = size_of(grad.dtype);
   const std::vector<Run> runs = runs_of(key_positions);

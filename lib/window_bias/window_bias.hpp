@@ -39,8 +39,8 @@ class WindowBiasEncoder {
   Tensor grad_weight(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
                      const Tensor& grad) const;
 
-  /// In the name of `function`: @throws std::out_of_range unless all are tokens of the window.
-  void check(const char* function, std::span<const std::int64_t> positions) const;
+  /// In the name of `function` and its argument `name`: @throws std::out_of_range unless all are tokens of the window.
+  void check(const char* function, const char* name, std::span<const std::int64_t> positions) const;
 
   /// index(query, key) of tokens that `check` took.
   std::int64_t row_of(std::int64_t query, std::int64_t key) const {

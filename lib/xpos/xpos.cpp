@@ -167,7 +167,7 @@ struct XposEncoder::State {
   }
 
   void turn(const RopePass& pass, const PairedChannels& places, const ConstHeads& x,
-            std::span<const std::int64_t> positions, const Heads& y) const;
+            std::span<const std::int64_t> positions, const Heads& y, const VectorNames& names) const;
   void turn_one_by_one(Sense sense, const PairedChannels& places, const ConstHeads& x,
                        std::span<const std::int64_t> positions, std::int64_t centre, const Heads& y) const;
   GeometricRotations::Turn turn_at(std::int64_t pair, std::int64_t position, std::int64_t centre) const {
@@ -184,8 +184,9 @@ struct XposEncoder::State {
 };
 
 void XposEncoder::State::turn(const RopePass& pass, const PairedChannels& places, const ConstHeads& x,
-                              std::span<const std::int64_t> positions, const Heads& y) const {
-  const VectorCall call = check_vectors(xpos_encoder, encoding.rope.head_dim, 1, x, positions, y);
+                              std::span<const std::int64_t> positions, const Heads& y, const VectorNames& names) const {
+  const VectorCall call =
+      check_vectors(xpos_encoder, encoding.rope.head_dim, 1, x, positions, y, ResultDtype::that_of_x, names);
   if (call.elements == 0) return;
   const Sense sense = pass.direction == Direction::counterclockwise ? Sense::counterclockwise : Sense::clockwise;
   const Spiral& spiral = sense == Sense::counterclockwise ? counterclockwise : clockwise;
@@ -223,25 +224,27 @@ void XposEncoder::State::turn_one_by_one(Sense sense, const PairedChannels& plac
 XposEncoder::XposEncoder(const Xpos& encoding) : state_(std::make_shared<const State>(encoding)) {}
 
 void XposEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const {
-  state_->turn(forward_pass(state_->encoding.rope), state_->channels, x, positions, y);
+  state_->turn(forward_pass(state_->encoding.rope), state_->channels, x, positions, y, {});
 }
 
 void XposEncoder::apply(const Heads& x, std::span<const std::int64_t> positions) const {
-  apply(read_only(x), positions, x);
+  state_->turn(forward_pass(state_->encoding.rope), state_->channels, read_only(x), positions, x, names_in_place);
 }
 
 void XposEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x) const {
-  state_->turn(backward_pass(state_->encoding.rope), state_->transposed, grad, positions, grad_x);
+  state_->turn(backward_pass(state_->encoding.rope), state_->transposed, grad, positions, grad_x, names_of_gradients);
 }
 
 Tensor XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
-  const ConstHeads from = heads_of(x);
+  check_heads(xpos_encoder, "x", x, state_->encoding.rope.head_dim);
   Tensor y = Tensor::zeros(x.dtype, x.shape);
-  apply(from, positions, heads_of(y));
+  apply(heads_of(x), positions, heads_of(y));
   return y;
 }
 
 void XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
+  check_heads(xpos_encoder, "x", x, state_->encoding.rope.head_dim);
+  check_bytes(xpos_encoder, out, x.elements(), x.dtype);
   check_apart(xpos_encoder, x.data, out);
   const Heads y = heads_of(x, out);
   if (reinterpret_cast<std::uintptr_t>(out.data()) % size_of(x.dtype) == 0) return apply(heads_of(x), positions, y);
@@ -249,9 +252,9 @@ void XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> position
 }
 
 Tensor XposEncoder::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
-  const ConstHeads from = heads_of(grad);
+  check_heads(xpos_encoder, "grad", grad, state_->encoding.rope.head_dim);
   Tensor grad_x = Tensor::zeros(grad.dtype, grad.shape);
-  backward(from, positions, heads_of(grad_x));
+  backward(heads_of(grad), positions, heads_of(grad_x));
   return grad_x;
 }
 
