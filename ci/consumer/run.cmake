@@ -1,5 +1,6 @@
 # Installs sextant::lib and sextant::gtest from the build folder BUILD into a folder below it, then configures, builds and runs the projects in SOURCE
 # against that; and configures the one of sextant::gtest with Sextant as a part of its build, which BUILD_ALL=ON builds and runs, too: a quarter of an hour.
+# CMake's warnings about policies are errors: they blame the CMakeLists.txt that calls find_package.
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${BUILD}/consumer/install)
 file(REMOVE_RECURSE ${BUILD}/consumer)
@@ -11,7 +12,7 @@ if(SANITIZE)
   set(flags "-fsanitize=${SANITIZE}")
 endif()
 function(configure project tree)
-  run(${CMAKE_COMMAND} -S ${project} -B ${tree} -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX} -D "CMAKE_CXX_FLAGS=${flags}"
+  run(${CMAKE_COMMAND} -S ${project} -B ${tree} -G Ninja -Werror=dev -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX} -D "CMAKE_CXX_FLAGS=${flags}"
       -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF ${ARGN})
 endfunction()
 function(build_and_test tree)
