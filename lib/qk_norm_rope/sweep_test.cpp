@@ -6,6 +6,7 @@
 
 #include "lib/kernels/digest_test.hpp"
 #include "lib/kernels/target_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/qk_norm_rope/qk_norm_rope.hpp"
 
 // The same bits on every target and number of threads: heads whose channels and pairs fill no vector, both pairings and
