@@ -191,7 +191,8 @@ TEST(BuiltinSubject, NamesWhatItRefuses) {
   const auto session = builtin_subject()->open(learned);
   const Tensors outside{{"positions", Tensor::of_integers({1}, std::vector<std::int64_t>{6})},
                         {"weight", counted(learned, {6, 3})}};
-  EXPECT_NE(refusal(FailureKind::error, [&] { session->call("encode", outside); }).find("position 6"),
+  EXPECT_NE(refusal(FailureKind::error, [&] { session->call("encode", outside); })
+                .find("positions: 6 is not one of the 6 learned"),
             std::string::npos);
   EXPECT_NE(refusal(FailureKind::error,
                     [&] {
