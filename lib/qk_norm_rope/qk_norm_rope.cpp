@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -135,7 +136,9 @@ class HeadTurner {
     for (const Passthrough& channel : passthrough_)
       to_[static_cast<std::size_t>(channel.output)] =
           is_finite(channel.input) ? scaled(channel.input).value() : normalized(channel.input);
-    for (std::size_t i = 0; i < to_.size(); ++i) store(y_dtype, to_[i], y + i * size_of(y_dtype));
+    // The NaN that an operation makes has another sign on AArch64.
+    for (std::size_t i = 0; i < to_.size(); ++i)
+      store(y_dtype, std::isnan(to_[i]) ? std::numeric_limits<double>::quiet_NaN() : to_[i], y + i * size_of(y_dtype));
   }
 
  private:
