@@ -17,13 +17,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/line_writer.hpp"
 #include "lib/kernels/parallel.hpp"
+#include "lib/numeric/canonical_nan.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/qk_norm_rope/turned_heads.hpp"
 #include "lib/rope/call.hpp"
@@ -136,9 +136,7 @@ class HeadTurner {
     for (const Passthrough& channel : passthrough_)
       to_[static_cast<std::size_t>(channel.output)] =
           is_finite(channel.input) ? scaled(channel.input).value() : normalized(channel.input);
-    // The NaN that an operation makes has another sign on AArch64.
-    for (std::size_t i = 0; i < to_.size(); ++i)
-      store(y_dtype, std::isnan(to_[i]) ? std::numeric_limits<double>::quiet_NaN() : to_[i], y + i * size_of(y_dtype));
+    for (std::size_t i = 0; i < to_.size(); ++i) store(y_dtype, canonical(to_[i]), y + i * size_of(y_dtype));
   }
 
  private:

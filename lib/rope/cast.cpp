@@ -15,9 +15,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
+
+#include "lib/numeric/canonical_nan.hpp"
 
 namespace sextant {
 namespace {
@@ -27,9 +28,7 @@ Dtype wide_dtype(Dtype x, Dtype y) {
   return x == Dtype::float64 || y == Dtype::float64 ? Dtype::float64 : Dtype::float32;
 }
 
-void store_rounded(Dtype dtype, double value, std::byte* to) {
-  store(dtype, std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, to);
-}
+void store_rounded(Dtype dtype, double value, std::byte* to) { store(dtype, canonical(value), to); }
 
 // Whether results are larger than the caches, and every head of them begins with a line.
 bool streams(const Heads& y) {

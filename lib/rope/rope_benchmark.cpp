@@ -31,10 +31,14 @@ std::vector<std::int64_t> consecutive(std::int64_t count) {
   return positions;
 }
 
+// "rope/half/float32".
+std::string start_of_name(Pairing pairing, Dtype dtype) {
+  return std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" + std::string(name_of(dtype));
+}
+
 void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const HeadsShape& shape) {
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
-  register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
-                       std::string(name_of(dtype)) + "/" + (rounding == Rounding::certified ? "certified" : "fast") +
+  register_paired({start_of_name(pairing, dtype) + "/" + (rounding == Rounding::certified ? "certified" : "fast") +
                        "/" + shape.text(),
                    Roofline::scale_inplace, bytes, [=](auto, auto) -> std::function<void()> {
                      // Memory of its own: the roofline scales its memory as float32, which makes noise of other dtypes.
@@ -51,10 +55,8 @@ void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Hea
 void register_cast(Dtype dtype, Pairing pairing) {
   const HeadsShape shape = beyond_cache;
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
-  register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
-                       std::string(name_of(dtype)) + "_of_float32/certified/" + shape.text(),
-                   Roofline::stream_narrowed, bytes,
-                   [=](std::span<std::byte> cache, std::span<std::byte> keys) -> std::function<void()> {
+  register_paired({start_of_name(pairing, dtype) + "_of_float32/certified/" + shape.text(), Roofline::stream_narrowed,
+                   bytes, [=](std::span<std::byte> cache, std::span<std::byte> keys) -> std::function<void()> {
                      fill_ordinarily(Dtype::float32, keys);
                      const Heads x = shape.view(Dtype::float32, keys.data());
                      const Heads slots = shape.view(dtype, cache.data());
@@ -66,9 +68,8 @@ void register_cast(Dtype dtype, Pairing pairing) {
 // The same as inference engines do it.
 void register_cached(Dtype dtype, Pairing pairing, const HeadsShape& shape) {
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
-  register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
-                       std::string(name_of(dtype)) + "/cached/" + shape.text(),
-                   Roofline::scale_inplace, bytes, [=](auto, auto) -> std::function<void()> {
+  register_paired({start_of_name(pairing, dtype) + "/cached/" + shape.text(), Roofline::scale_inplace, bytes,
+                   [=](auto, auto) -> std::function<void()> {
                      const auto memory = std::make_shared<std::vector<CacheLine>>(bytes / sizeof(CacheLine));
                      auto* const data = reinterpret_cast<std::byte*>(memory->data());
                      fill_ordinarily(dtype, {data, bytes});

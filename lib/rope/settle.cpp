@@ -19,6 +19,7 @@
 #include "lib/kernels/correct_rounding.hpp"
 #include "lib/kernels/rotation_error.hpp"
 #include "lib/kernels/wide.hpp"
+#include "lib/numeric/canonical_nan.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 
 namespace sextant {
@@ -199,8 +200,6 @@ Signs certain_signs(const OpenPair& open) {
   return {std::copysign(1.0, correctly_rounded(Dtype::float64, sine)),
           std::copysign(1.0, correctly_rounded(Dtype::float64, cosine))};
 }
-
-double canonical(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
 
 }  // namespace
 

@@ -12,17 +12,26 @@
 namespace sextant::spec_choices_test {
 namespace {
 
-// What is refused, of a least spec, once `spoil` has had its encoding.
-template <class EncodingType>
-std::string refusal(std::string_view json, const std::function<void(EncodingType&)>& spoil) {
+// What is refused, of a least spec, once `spoil` has had it.
+std::string refusal_of_claim(std::string_view json, const std::function<void(Spec&)>& spoil) {
   Spec spec = parse_spec(json);
-  spoil(std::get<EncodingType>(spec.encoding));
+  spoil(spec);
   try {
     validate(spec);
   } catch (const SpecError& error) {
     return error.what();
   }
   return "accepted";
+}
+
+// The same of its encoding.
+template <class EncodingType>
+std::string refusal(std::string_view json, const std::function<void(EncodingType&)>& spoil) {
+  return refusal_of_claim(json, [&](Spec& spec) { spoil(std::get<EncodingType>(spec.encoding)); });
+}
+
+std::string expected(const std::string& field, const std::string& values) {
+  return "spec: " + field + ": expected one of " + values + ", got 7";
 }
 
 template <class Enum>
@@ -35,7 +44,7 @@ template <class EncodingType, class Enum>
 void expect_refused(std::string_view json, Enum EncodingType::*member, const std::string& field,
                     const std::string& values) {
   EXPECT_EQ((refusal<EncodingType>(json, [&](EncodingType& encoding) { set(encoding.*member); })),
-            "spec: " + field + ": expected one of " + values + ", got 7");
+            expected(field, values));
 }
 
 TEST(Choices, OfEveryEncodingAreRefusedByTheirField) {
@@ -77,9 +86,6 @@ TEST(Choices, OfEveryEncodingAreRefusedByTheirField) {
 }
 
 TEST(Choices, WithinAreRefusedByTheirPath) {
-  const auto expected = [](const std::string& field, const std::string& values) {
-    return "spec: " + field + ": expected one of " + values + ", got 7";
-  };
   EXPECT_EQ(refusal<QkNormRope>(R"({"encoding":"qk_norm_rope","head_dim":8})",
                                 [](QkNormRope& encoding) { set(encoding.rope.pairing); }),
             expected("pairing", "interleaved, half"));
@@ -110,15 +116,8 @@ TEST(Choices, WithinAreRefusedByTheirPath) {
 }
 
 TEST(Choices, OfTheClaimAreRefusedByTheirField) {
-  const auto refused = [](auto spoil) -> std::string {
-    Spec spec = parse_spec(R"({"encoding":"rope","head_dim":8})");
-    spoil(spec);
-    try {
-      validate(spec);
-    } catch (const SpecError& error) {
-      return error.what();
-    }
-    return "accepted";
+  const auto refused = [](const std::function<void(Spec&)>& spoil) {
+    return refusal_of_claim(R"({"encoding":"rope","head_dim":8})", spoil);
   };
   EXPECT_EQ(refused([](Spec& spec) { set(spec.dtype); }),
             "spec: dtype: expected float64, float32, float16 or bfloat16");

@@ -5,9 +5,9 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "lib/kernels/parallel.hpp"
+#include "lib/numeric/canonical_nan.hpp"
 
 namespace sextant {
 namespace {
@@ -15,8 +15,7 @@ namespace {
 double turned(GeometricRotations::Turn& turn, Dtype dtype, double a, double b) {
   const bool zeros = a == 0 && b == 0;  // whatever the factor: it may be infinite in float64
   if (!zeros && std::isfinite(a) && std::isfinite(b)) return turn.combine(dtype, a, b);
-  const double value = turn.unrounded(a, b);
-  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+  return canonical(turn.unrounded(a, b));
 }
 
 // One head of one token.

@@ -21,11 +21,10 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "lib/kernels/certify-inl.h"
+#include "lib/numeric/canonical_nan.hpp"
 #include "lib/rope/kernels/settle-inl.h"
 #include "lib/rope/kernels/units-inl.h"
 #include "lib/rope/tiers/narrow_row-inl.h"
@@ -168,9 +167,8 @@ struct TurnToNarrow {
       }
     }
     for (; k < move.count; ++k) {
-      const double value =
-          load(FromType::dtype, reinterpret_cast<const std::byte*>(x + move.from + k * move.from_step));
-      store(dtype, std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value,
+      const auto* const from = reinterpret_cast<const std::byte*>(x + move.from + k * move.from_step);
+      store(dtype, canonical(load(FromType::dtype, from)),
             reinterpret_cast<std::byte*>(y + move.to + k * move.to_step));
     }
   }
