@@ -21,13 +21,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "lib/kernels/powers-inl.h"
 #include "lib/kernels/rotations-inl.h"
 #include "lib/rope/kernels/axes-inl.h"
 #include "lib/rope/kernels/next_row-inl.h"
-#include "lib/rope/kernels/pair_bounds-inl.h"
 #include "lib/rope/kernels/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -65,15 +63,26 @@ void FillFromAnchor(const RowSource& source, std::size_t first_pair, std::size_t
   const Doubles d;
   FillAnchor(source, first_pair, count, row);
   const StepGroup* const groups = source.turns.steps->at(StepOf(row)) + first_pair / FrequencyPieces::lanes;
+  DoubleVector least = hn::Set(d, 1.0);
+  DoubleVector most = least;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
     const StepGroup& group = groups[i / FrequencyPieces::lanes];
     const Rotation turn = LoadRotation(i % FrequencyPieces::lanes, group.cos.data(), group.sin.data());
-    StoreRotation(Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), turn), i, row.cos, row.sin);
+    const Rotation z = Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), turn);
+    StoreRotation(z, i, row.cos, row.sin);
+    if constexpr (Row::Bounds::of_pairs) {
+      const DoubleVector size = hn::Add(hn::Abs(z.cos), hn::Abs(z.sin));
+      least = hn::Min(least, size);
+      most = hn::Max(most, size);
+    }
   }
+  // The powers that the quick tiers take (docs/proofs/rope.md, step 14).
+  if constexpr (Row::Bounds::of_pairs)
+    row.quick = hn::AllTrue(d, hn::And(hn::Ge(least, hn::Set(d, 0x1p-60)), hn::Le(most, hn::Set(d, 0x1p60))));
 }
 
-/// The row of a tile for one token, with its bounds.
-template <Dtype dtype, class Row>
+/// The row of a tile for one token, with the bound that its pairs share.
+template <class Row>
 void FillAnchoredRow(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
   const std::int64_t before = row.position;
   const std::int64_t token_before = row.token;
@@ -83,10 +92,8 @@ void FillAnchoredRow(const RowSource& source, std::int64_t token, std::size_t fi
   row.quick = ordinary;
   if constexpr (Row::Bounds::of_pairs) {
     FillFromAnchor(source, first_pair, count, row);
-    FillPairBounds<dtype>(count, row);
   } else {
     row.bounds.bound = 11 * 0x1p-53 * (ordinary ? turns.factor.high : HUGE_VAL);
-    row.bounds.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
     if (turns.axes != nullptr) return FillAnchoredRowOfAxes(source, token_before, first_pair, count, row);
     const bool turned = ordinary && before != Row::none && TurnsRows<Row>(source) &&
                         FillFromRowBefore(source, row.position - before, count, row);

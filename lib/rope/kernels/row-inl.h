@@ -36,15 +36,10 @@ inline constexpr std::size_t row_entries = rope_tile_pairs + 16;
 struct SharedBounds {
   static constexpr bool of_pairs = false;
   double bound;
-  float largest;  // of the elements for which 16-bit kernels may decide anything: below 0 where a is out of range
 
   template <class D>
   HWY_INLINE hn::Vec<D> InDouble(D d, std::size_t) const {
     return hn::Set(d, bound);
-  }
-  template <class D>
-  HWY_INLINE hn::Vec<D> Largest(D d, std::size_t) const {
-    return hn::Set(d, largest);
   }
   /// |x0| + |x1| for double-double: within these ends no product overflows, not even when it is split, and what
   /// underflows is below 2^-1072, the bound above 2^-1018.
@@ -52,19 +47,15 @@ struct SharedBounds {
   static constexpr double largest_size = 0x1p900;
 };
 
-/// Bounds that each pair has of its own, as under powers of pairs.
+/// Bounds that each pair has of its own, as under powers of pairs: those of float64. Other dtypes ask for few, which
+/// are made of the row's entries (pair_bounds-inl.h).
 struct PairBounds {
   static constexpr bool of_pairs = true;
   alignas(64) double bounds[row_entries];
-  alignas(64) float largests[row_entries];  // 16-bit elements only
 
   template <class D>
   HWY_INLINE hn::Vec<D> InDouble(D d, std::size_t i) const {
     return hn::LoadU(d, bounds + i);
-  }
-  template <class D>
-  HWY_INLINE hn::Vec<D> Largest(D d, std::size_t i) const {
-    return hn::LoadU(d, largests + i);
   }
   /// With powers within 2^+-500 products are within 2^+-900, and bounds above 2^-996.
   static constexpr double least_size = 0x1p-400;

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "lib/kernels/rotations-inl.h"
+#include "lib/rope/kernels/pair_bounds-inl.h"
 #include "lib/rope/kernels/pairs-inl.h"
 #include "lib/rope/kernels/row-inl.h"
 #include "lib/rope/settle.hpp"
@@ -29,12 +30,13 @@ HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
 /// A zero has the sign that the formula gives it, from a row whose bound says that the signs of its entries are known.
-template <class Row>
+template <Dtype dtype, class Row>
 SettledPair SettlePowered(const Row& row, std::size_t entry, std::size_t pair, double first, double second) {
   const double c = row.cos[entry];
   const double s = row.sin[entry];
-  if (first == 0 && second == 0 && row.bounds.bounds[entry] < HUGE_VAL)
-    return {first * c - second * s, first * s + second * c};
+  alignas(64) double bounds[FrequencyPieces::lanes];
+  hn::Store(BoundAt<dtype>(row, entry), Doubles(), bounds);
+  if (first == 0 && second == 0 && bounds[0] < HUGE_VAL) return {first * c - second * s, first * s + second * c};
   return row.source->turns.powers->settle(static_cast<std::int64_t>(pair), row.position, first, second);
 }
 
@@ -59,7 +61,7 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
       store(to, y.second, reinterpret_cast<std::byte*>(y1 + lane));
     };
     if constexpr (Row::Bounds::of_pairs) {
-      put(SettlePowered(row, i + lane, pair, first, second));
+      put(SettlePowered<from>(row, i + lane, pair, first, second));
       continue;
     }
     const std::int64_t position = PositionOf(row, pair);

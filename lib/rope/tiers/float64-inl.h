@@ -69,7 +69,7 @@ struct TurnFloat64 {
     const PairTurns& turns = source.turns;
     if constexpr (Bounds::of_pairs) {
       FillPreciseRow(source, first_pair, count, row);
-      FillPairBounds<dtype>(count, row);
+      FillPairBounds(count, row);
     } else {
       row.quick = IsOrdinary(turns.factor);
       row.bounds.bound = 0x1p-98 * (row.quick ? turns.factor.high : HUGE_VAL);

@@ -21,10 +21,13 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "lib/kernels/certify-inl.h"
 #include "lib/numeric/canonical_nan.hpp"
+#include "lib/rope/kernels/pair_bounds-inl.h"
 #include "lib/rope/kernels/settle-inl.h"
 #include "lib/rope/kernels/units-inl.h"
 #include "lib/rope/tiers/narrow_row-inl.h"
@@ -56,17 +59,13 @@ struct TurnToNarrow {
     if constexpr (!Bounds::of_pairs && !is_cast) {
       if (FillInFloat(source, token, order, row)) return;
     }
-    FillAnchoredRow<dtype>(source, token, first_pair, count, row);
+    FillAnchoredRow(source, token, first_pair, count, row);
     // A vector of 16-bit elements may read more of a row than vectors of doubles have written: more copies of the last
     // entry.
     const std::size_t full = WholeGroups(count);
     const auto fill = [&](auto* values) { std::fill_n(values + full, 8, values[full - 1]); };
     fill(row.cos);
     fill(row.sin);
-    if constexpr (Bounds::of_pairs) {
-      fill(row.bounds.bounds);
-      fill(row.bounds.largests);
-    }
     // Products of floats are exact in two parts, whatever the first one is.
     FillFloats<dtype>(source, count, order, is_cast ? HeadLength::whole : HeadLength::exact_product, row);
   }
@@ -102,7 +101,7 @@ struct TurnToNarrow {
     const auto x0 = hn::PromoteTo(d, narrow_x0);
     const auto x1 = hn::PromoteTo(d, narrow_x1);
     const auto y = Turned(x0, x1, hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
-    const auto bound = Bound(x0, x1, row.bounds.InDouble(d, i));
+    const auto bound = Bound(x0, x1, BoundAt<dtype>(row, i));
     return {{OddFloat(d, hn::Sub(y.first, bound)), OddFloat(d, hn::Sub(y.second, bound))},
             {OddFloat(d, hn::Add(y.first, bound)), OddFloat(d, hn::Add(y.second, bound))}};
   }
@@ -116,9 +115,20 @@ struct TurnToNarrow {
 #endif
   }
 
+  /// The largest elements of which anything may be decided: below 0 where the bound is infinite.
+  static HWY_INLINE hn::Vec<DF> Largest(const Row& row, std::size_t i) {
+    const Doubles d;
+    const auto of_half = [&](std::size_t at) HWY_ATTR {
+      const auto known = hn::Lt(BoundAt<dtype>(row, at), hn::Set(d, HUGE_VAL));
+      const DoubleVector most = hn::Set(d, static_cast<double>(std::numeric_limits<float>::max()));
+      return hn::DemoteTo(HalfOfDF(), hn::IfThenElse(known, most, hn::Set(d, -1.0)));
+    };
+    const auto earlier = of_half(i);
+    return Joined(HWY_TARGET == HWY_SCALAR ? earlier : of_half(i + hn::Lanes(d)), earlier);
+  }
+
   template <Rounding>
   static HWY_NOINLINE Pair Turn(const Row& row, std::size_t i, const PairOf<hn::Vec<DX>>& x) {
-    const DF df;
     const Bits du;
     const auto x0 = Widened(x.first);
     const auto x1 = Widened(x.second);
@@ -135,8 +145,8 @@ struct TurnToNarrow {
     const auto first_below = RoundedBits(Joined(later.lower.first, earlier.lower.first));
     const auto second_below = RoundedBits(Joined(later.lower.second, earlier.lower.second));
     // NaN and infinity are told by x, since they pass the comparison of bits; each by itself, since some targets'
-    // greater of a NaN and a number is the number.
-    const auto largest = row.bounds.Largest(df, i);
+    // greater of a NaN and a number is the number. Zeros with an infinite bound pass it, too.
+    const auto largest = Largest(row, i);
     const auto finite = hn::And(hn::Le(hn::Abs(x0), largest), hn::Le(hn::Abs(x1), largest));
     const auto open =
         hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)), hn::RebindMask(du, hn::Not(finite)));
