@@ -47,8 +47,36 @@ struct Float64Row : NextRow<Bounds> {
   alignas(64) double sin_low[row_entries];
   alignas(64) double step_cos_low[rope_tile_pairs];
   alignas(64) double step_sin_low[rope_tile_pairs];
-  NearestEntries<double> nearest;  // under Rounding::fast
+  alignas(64) double cos_apart[row_entries];  // FillApart
+  alignas(64) double sin_apart[row_entries];
+  alignas(64) double cos_low_apart[row_entries];
+  alignas(64) double sin_low_apart[row_entries];
+  alignas(64) double bounds_apart[row_entries];  // of pairs
+  NearestEntries<double> nearest;                // under Rounding::fast
 };
+
+#if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
+/// The entries in the order in which the quick tier takes pairs apart that lie side by side: the first of the one
+/// vector, the first of the other, and so on.
+template <class Bounds>
+void FillApart(std::size_t count, Float64Row<Bounds>& row) {
+  const Doubles d;
+  const hn::RebindToSigned<Doubles> di;
+  const std::size_t lanes = hn::Lanes(d);
+  alignas(64) std::int64_t order[hn::MaxLanes(Doubles())];
+  for (std::size_t k = 0; k < lanes; ++k) order[k] = static_cast<std::int64_t>(k % 2 * (lanes / 2) + k / 2);
+  const auto indices = hn::IndicesFromVec(d, hn::Load(di, order));
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto put = [&](const double* from, double* to)
+                         HWY_ATTR { hn::Store(hn::TableLookupLanes(hn::Load(d, from + i), indices), d, to + i); };
+    put(row.cos, row.cos_apart);
+    put(row.sin, row.sin_apart);
+    put(row.cos_low, row.cos_low_apart);
+    put(row.sin_low, row.sin_low_apart);
+    if constexpr (Bounds::of_pairs) put(row.bounds.bounds, row.bounds_apart);
+  }
+}
+#endif
 
 /// float64 elements, in double-double; Rounding::fast is the same where operations are not fused.
 template <class Bounds>
@@ -63,6 +91,18 @@ struct TurnFloat64 {
 
   template <Pairing in, Pairing out>
   static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
+    FillEntries(source, token, first_pair, count, row);
+#if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
+    if (source.rounding == Rounding::fast) {
+      FillNearest<in, out>(row, count, row.nearest);
+    } else if constexpr (side_by_side<in, out>) {
+      FillApart(count, row);
+    }
+#endif
+  }
+
+  static void FillEntries(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count,
+                          Row& row) {
     const std::int64_t before = row.position;
     const std::int64_t token_before = row.token;
     BeginRow(source, token, first_pair, row);
@@ -73,12 +113,8 @@ struct TurnFloat64 {
     } else {
       row.quick = IsOrdinary(turns.factor);
       row.bounds.bound = 0x1p-98 * (row.quick ? turns.factor.high : HUGE_VAL);
-#if HWY_TARGET != HWY_SCALAR && HWY_NATIVE_FMA
-      if (source.rounding == Rounding::fast) {
-        FillPreciseRow(source, first_pair, count, row);
-        return FillNearest<in, out>(row, count, row.nearest);
-      }
-#endif
+      if (has_four_operations && source.rounding == Rounding::fast)
+        return FillPreciseRow(source, first_pair, count, row);
       if (turns.axes != nullptr) return FillPreciseRowOfAxes(source, token_before, first_pair, count, row);
       const bool turned = row.quick && before != Row::none && TurnsRows<Row>(source) &&
                           FillFromRowBefore(source, row.position - before, count, row);
@@ -155,26 +191,47 @@ struct QuickFloat64 {
   // `rest` is of the numbers that p and q are nearest to. Where the last sum is not exact, the certificate fails.
   static HWY_INLINE void Put(DoubleVector p, DoubleVector q, DoubleVector rest, DoubleVector four_bounds,
                              DoubleVector& nearest, DoubleVector& moved) {
+#if HWY_TARGET <= HWY_AVX3
+    // The larger first, five operations in place of six. Beside a NaN they are of the other alone: `rest` has it.
+    const DoubleDouble<DoubleVector> sum =
+        FastTwoSum(DoubleVector{_mm512_range_pd(p.raw, q.raw, 7)}, DoubleVector{_mm512_range_pd(p.raw, q.raw, 6)});
+#else
     const DoubleDouble<DoubleVector> sum = TwoSum(p, q);
+#endif
     const DoubleVector low = hn::Add(rest, sum.low);
     nearest = hn::Add(sum.high, low);
     const DoubleVector left = hn::Sub(low, hn::Sub(nearest, sum.high));
     moved = hn::Add(left, hn::CopySignToAbs(four_bounds, left));
   }
 
-  template <Rounding, Pairing in, Pairing, class Bounds>
+  // Pairs that lie side by side are taken apart block by block of 16 bytes, and put together again so.
+  template <Pairing in, Pairing out>
+  static HWY_INLINE PairOf<DoubleVector> Loaded(const Element* first, const Element* second) {
+    const Doubles d;
+    const DE de;
+    if constexpr (side_by_side<in, out>) {
+      const DoubleVector earlier = hn::BitCast(d, hn::LoadU(de, first));
+      const DoubleVector later = hn::BitCast(d, hn::LoadU(de, first + hn::Lanes(de)));
+      return {hn::InterleaveLower(d, earlier, later), hn::InterleaveUpper(d, earlier, later)};
+    }
+    const auto x = LoadPairs<in>(de, first, second);
+    return {hn::BitCast(d, x.first), hn::BitCast(d, x.second)};
+  }
+
+  template <Rounding, Pairing in, Pairing out, class Bounds>
   HWY_INLINE Begun Begin(const Float64Row<Bounds>& row, std::size_t i, const Element* first,
                          const Element* second) const {
     const Doubles d;
-    const auto x = LoadPairs<in>(DE(), first, second);
-    const DoubleVector x0 = hn::BitCast(d, x.first);
-    const DoubleVector x1 = hn::BitCast(d, x.second);
-    const DoubleVector c = hn::Load(d, row.cos + i);
-    const DoubleVector s = hn::Load(d, row.sin + i);
-    const DoubleVector c_low = hn::Load(d, row.cos_low + i);
-    const DoubleVector s_low = hn::Load(d, row.sin_low + i);
+    constexpr bool apart = side_by_side<in, out>;
+    const auto [x0, x1] = Loaded<in, out>(first, second);
+    const DoubleVector c = hn::Load(d, (apart ? row.cos_apart : row.cos) + i);
+    const DoubleVector s = hn::Load(d, (apart ? row.sin_apart : row.sin) + i);
+    const DoubleVector c_low = hn::Load(d, (apart ? row.cos_low_apart : row.cos_low) + i);
+    const DoubleVector s_low = hn::Load(d, (apart ? row.sin_low_apart : row.sin_low) + i);
     const DoubleVector size = hn::Add(hn::Abs(x0), hn::Abs(x1));
-    const DoubleVector four_bounds = hn::Mul(size, hn::Mul(row.bounds.InDouble(d, i), hn::Set(d, 4.0)));
+    const DoubleVector bound =
+        apart && Bounds::of_pairs ? hn::Load(d, row.bounds_apart + i) : row.bounds.InDouble(d, i);
+    const DoubleVector four_bounds = hn::Mul(size, hn::Mul(bound, hn::Set(d, 4.0)));
     const DoubleVector minus_x1 = hn::Neg(x1);
     // Not by the default constructor: GCC compiles it without NEON's attribute, and refuses to inline that of vectors.
     const DoubleVector zero = hn::Zero(d);
@@ -197,8 +254,14 @@ struct QuickFloat64 {
     const Mask first = hn::Eq(hn::Add(y.nearest.first, y.moved.first), y.nearest.first);
     const Mask second = hn::Eq(hn::Add(y.nearest.second, y.moved.second), y.nearest.second);
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(y.inside, hn::And(first, second))))) return false;
-    StorePairs<out, caching>(
-        de, PairOf<hn::Vec<DE>>{hn::BitCast(de, y.nearest.first), hn::BitCast(de, y.nearest.second)}, y0, y1);
+    if constexpr (side_by_side<in, out>) {
+      PutVector<caching>(hn::BitCast(de, hn::InterleaveLower(d, y.nearest.first, y.nearest.second)), y0);
+      PutVector<caching>(hn::BitCast(de, hn::InterleaveUpper(d, y.nearest.first, y.nearest.second)),
+                         y0 + hn::Lanes(de));
+    } else {
+      StorePairs<out, caching>(
+          de, PairOf<hn::Vec<DE>>{hn::BitCast(de, y.nearest.first), hn::BitCast(de, y.nearest.second)}, y0, y1);
+    }
     return true;
   }
 };
