@@ -92,7 +92,7 @@ def _counted(text):
     whole_move = re.match(r"vmov(a|u|dq|nt|s[sd]$|[dq]$)", name) and "{" not in operands
     if whole_move or (re.match(r"vp?broadcast", name) and "(" in operands):
         return 0, 0
-    return 2 if name.startswith("vcvt") else 1, 0
+    return 2 if re.match(r"vcvt.*p[dh]", name) else 1, 0
 
 
 def loops_of(instructions):

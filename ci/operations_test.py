@@ -17,6 +17,7 @@ disassembly = """
     101e:	jne    1050 <void sextant::N_AVX3::Turn<(sextant::Caching)1>(float*)+0x50>
     1020:	vbroadcastss (%rdx),%zmm4
     1026:	vaddps %zmm4,%zmm2,%zmm2
+    1029:	vcvtdq2ps %zmm2,%zmm5
     102c:	vmovntps %zmm1,(%rdi,%rax,1)
     1033:	vmovntps %zmm2,0x40(%rdi,%rax,1)
     103b:	add    $0x80,%rax
@@ -39,11 +40,11 @@ class Loops(unittest.TestCase):
         self.assertEqual(functions[turn][0], (0x1000, "xor    %eax,%eax"))
 
     def test_operations_and_bytes_of_the_loop_within(self):
-        # A product, a conversion for two, a sum; loads, broadcasts, the stack and the division behind the loop are left out.
-        self.assertEqual(loops_of(functions[turn]), [(4, 128)])
+        # A product, a conversion to double for two, a sum, a conversion that has no double; loads, broadcasts, the stack and the division behind the loop are left out.
+        self.assertEqual(loops_of(functions[turn]), [(5, 128)])
 
     def test_operations_of_a_line(self):
-        self.assertEqual(per_line(functions, r"%::Turn<.*Caching\)1>", "AVX3"), 2)
+        self.assertEqual(per_line(functions, r"%::Turn<.*Caching\)1>", "AVX3"), 2.5)
 
     def test_no_such_function_or_no_loop(self):
         self.assertIsNone(per_line(functions, r"%::Turn<.*Caching\)0>", "AVX3"))
