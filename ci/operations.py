@@ -53,8 +53,11 @@ def function_of(name):
             turn = f"TurnFloat32To<[^>]*::{dtype}>"
         if dtype == "Float16" and rounding == "certified":
             return rf"%::TurnDeferring<.*{turn}.*Pairing\){pairing}, .*Pairing\){pairing}, .*Caching\){streamed}>"
-        tier, fast = {"certified": ("QuickTier", 0), "fast": ("FastTier", 1)}[rounding]
-        return rf"%::TurnQuickly<.*{tier}<.*{turn}.*Rounding\){fast}, .*Pairing\){pairing}, .*Pairing\){pairing}, .*Caching\){streamed},"
+        pairings = rf"Pairing\){pairing}, .*Pairing\){pairing}, .*Caching\){streamed},"
+        if rounding == "fast":
+            tier = {"Float32": "FourOperations<float>", "Float64": "FourOperations<double>"}.get(dtype, f"QuickNarrow<[^>]*::{dtype}, ")
+            return rf"%::TurnByEntries<.*{tier}.*{pairings}.*{bounds}"
+        return rf"%::TurnQuickly<.*QuickTier<.*{turn}.*Rounding\)0, .*{pairings}"
     return None
 
 

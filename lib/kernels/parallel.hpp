@@ -22,7 +22,7 @@ void parallel_for(std::int64_t count, std::int64_t elements, Body body) {
 #pragma omp parallel if (count > 1 && elements >= 2 * elements_per_thread)
   {
     const StandardArithmetic arithmetic;
-#pragma omp for schedule(dynamic)
+#pragma omp for schedule(dynamic) nowait
     for (std::int64_t i = 0; i < count; ++i) {
       try {
         body(i);
@@ -51,7 +51,7 @@ void parallel_shares(std::int64_t units, int threads, Work work) {
 #pragma omp parallel num_threads(threads)
   {
     const StandardArithmetic arithmetic;
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
     for (int i = 0; i < threads; ++i) {
       try {
         work(units * i / threads, units * (i + 1) / threads);

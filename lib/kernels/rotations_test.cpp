@@ -13,6 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "lib/kernels/float_rotations-inl.h"
 #include "lib/kernels/rotations-inl.h"
 
 // Target-independent, so declared before the file is taken once per target.
@@ -26,6 +27,8 @@ struct RowOfRotations {
   std::vector<double> sin_low;
   std::vector<double> cos_high;
   std::vector<double> cos_low;
+  std::vector<double> sin_for_floats;
+  std::vector<double> cos_for_floats;
 };
 }  // namespace sextant
 #endif
@@ -44,6 +47,9 @@ void FillRow(const FrequencyPieces& frequencies, SplitPosition position, RowOfRo
     hn::StoreU(precise.sin.low, d, &row.sin_low[i]);
     hn::StoreU(precise.cos.high, d, &row.cos_high[i]);
     hn::StoreU(precise.cos.low, d, &row.cos_low[i]);
+    const Rotation for_floats = RotationForFloatsAt(frequencies, i, hn::Set(d, position.nearest));
+    hn::StoreU(for_floats.sin, d, &row.sin_for_floats[i]);
+    hn::StoreU(for_floats.cos, d, &row.cos_for_floats[i]);
   }
 }
 
@@ -93,7 +99,7 @@ TEST_P(RotationsOn, AreWithinTheProvenBoundsAtAnyPosition) {
     const FrequencyPieces frequencies(geometric_turns(setting.base, 2, setting.dim, pairs));
     ASSERT_EQ(frequencies.padded() % FrequencyPieces::lanes, 0U);
     const std::vector<double> zeros(frequencies.padded());
-    RowOfRotations row{zeros, zeros, zeros, zeros, zeros, zeros};
+    RowOfRotations row{zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
     for (const std::int64_t position : positions()) {
       HWY_DYNAMIC_DISPATCH(FillRow)(frequencies, split_position(position), row);
       for (std::int64_t pair = 0; pair < pairs; ++pair) {
@@ -108,6 +114,11 @@ TEST_P(RotationsOn, AreWithinTheProvenBoundsAtAnyPosition) {
         ASSERT_LE(distance(row.cos_high[i], row.cos_low[i], truth.cos), precise_rotation_error)
             << setting.base << " at " << position;
         ASSERT_EQ(row.sin_high[i] + row.sin_low[i], row.sin_high[i]);
+        if (std::abs(position) > std::int64_t{1} << 53) continue;
+        ASSERT_LE(distance(row.sin_for_floats[i], 0, truth.sin), float_rotation_error)
+            << setting.base << " " << pair << " at " << position;
+        ASSERT_LE(distance(row.cos_for_floats[i], 0, truth.cos), float_rotation_error)
+            << setting.base << " " << pair << " at " << position;
       }
       for (std::size_t i = frequencies.pairs(); i < frequencies.padded(); ++i) {
         ASSERT_EQ(row.sin[i], row.sin[frequencies.pairs() - 1]) << "a padded lane is a copy of the last pair";
@@ -119,13 +130,15 @@ TEST_P(RotationsOn, AreWithinTheProvenBoundsAtAnyPosition) {
 TEST_P(RotationsOn, PositionZeroIsExact) {
   const FrequencyPieces frequencies(geometric_turns(10000, 2, 16, 8));
   const std::vector<double> zeros(frequencies.padded());
-  RowOfRotations row{zeros, zeros, zeros, zeros, zeros, zeros};
+  RowOfRotations row{zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
   HWY_DYNAMIC_DISPATCH(FillRow)(frequencies, split_position(0), row);
   for (std::size_t i = 0; i < 8; ++i) {
     EXPECT_EQ(row.sin[i], 0);
     EXPECT_EQ(row.cos[i], 1);
     EXPECT_EQ(row.sin_low[i], 0);
     EXPECT_EQ(row.cos_low[i], 0);
+    EXPECT_EQ(row.sin_for_floats[i], 0);
+    EXPECT_EQ(row.cos_for_floats[i], 1);
   }
 }
 

@@ -217,17 +217,20 @@ double stated_ulps(Dtype dtype, double factor, double norm) {
 // The truth is the certified rotation of the same x in float64, within half a ULP of itself: 2^-29 ULP of float32's at
 // most.
 TEST_P(RopeMemoryOn, FastIsWithinItsStatedBound) {
-  const std::int64_t positions[] = {0, 1, 77, 131071, std::int64_t{1} << 40};
-  for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+  constexpr std::int64_t last = std::int64_t{1} << 53;
+  const std::int64_t positions[] = {0, 1, 77, 131071, std::int64_t{1} << 40, -77, last, -last};
+  // Of 64 pairs the rows of 16-bit elements are made in float, of 65 in double.
+  for (const auto& [pairing, width] : {std::pair{Pairing::half, 128}, std::pair{Pairing::half, 130},
+                                       std::pair{Pairing::interleaved, 128}, std::pair{Pairing::interleaved, 130}}) {
     for (const char* factor : {"1", "1.3862943611198906", "0.70710678118654757"}) {
-      Rope encoding = rope_of_width(130, 130, pairing, pairing);
+      Rope encoding = rope_of_width(width, width, pairing, pairing);
       YarnScaling yarn;
       yarn.original_max_position_embeddings = 4096;
       yarn.attention_factor = std::stod(factor);
       encoding.rope_scaling = yarn;
       const RopeEncoder encoder(encoding);
       for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
-        Tensor x = Tensor::zeros(dtype, {1, 5, 40, 130});
+        Tensor x = Tensor::zeros(dtype, {1, std::ssize(positions), 40, width});
         Tensor wide = Tensor::zeros(Dtype::float64, x.shape);
         std::mt19937_64 random(3);
         std::uniform_real_distribution<double> unit(-2, 2);
@@ -237,8 +240,8 @@ TEST_P(RopeMemoryOn, FastIsWithinItsStatedBound) {
         }
         const Tensor exact = encoder.rotate(wide, positions);
         const Tensor fast = encoder.rotate(x, positions, Rounding::fast);
-        for (std::int64_t head = 0; head < x.elements(); head += 130) {
-          for (std::int64_t pair = 0; pair < 65; ++pair) {
+        for (std::int64_t head = 0; head < x.elements(); head += width) {
+          for (std::int64_t pair = 0; pair < width / 2; ++pair) {
             const Channels channels = channels_of_pair(encoding, pairing, pair);
             const double norm =
                 *yarn.attention_factor * std::hypot(x.at(head + channels.first), x.at(head + channels.second));

@@ -5,7 +5,9 @@
 //      (docs/proofs/rope.md, steps 9 to 14). A vector is begun before the one ahead of it is ended.
 //   2. Results that lie on whole lines apart from x, more than the caches hold, are streamed past them; nothing else
 //      about them differs.
-//   3. A vector that is left open is done by the kernel itself, whose certificate has both ends of the bound (steps 1
+//   3. Rounding::fast leaves nothing open, and takes the same pairs of many heads one after the other, whose entries
+//      stay in registers.
+//   4. A vector that is left open is done by the kernel itself, whose certificate has both ends of the bound (steps 1
 //      and 2) and which leaves pairs to settle.hpp; the quick tier goes on behind it. Where many vectors are, they are
 //      remembered and done together (deferred-inl.h).
 
@@ -18,6 +20,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -74,6 +77,40 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
   }
 }
 
+/// Whether a tier turns by entries in registers.
+template <class Quick>
+concept ByEntries = requires {
+  typename Quick::Entries;
+};
+
+// Turns the first `whole` pairs, whole vectors, of all heads: the same pairs of as many heads as the first-level cache
+// has room for, since to load entries again for each head would take as many loads as the elements do. Results that are
+// streamed go head by head, so that lines are whole soon.
+template <class Quick, Pairing in, Pairing out, Caching caching, class Row>
+HWY_NOINLINE void TurnByEntries(const Row& row, std::size_t whole,
+                                const HeadsOfToken<typename Quick::From, typename Quick::Element>& work) {
+  const std::size_t pairs = Quick::template PairsATime<in, out>();
+  constexpr std::size_t bytes_together = 16384;
+  const auto fitting = static_cast<std::int64_t>(bytes_together / (2 * whole * sizeof(typename Quick::Element)));
+  const std::int64_t together = caching == Caching::streamed ? 1 : std::max<std::int64_t>(1, fitting);
+  const std::int64_t x_stride = work.x_stride;
+  const std::int64_t y_stride = work.y_stride;
+  for (std::int64_t first = 0; first < work.heads; first += together) {
+    const std::int64_t heads = std::min(together, work.heads - first);
+    for (std::size_t i = 0; i < whole; i += pairs) {
+      const auto entries = Quick::template EntriesAt<in, out>(row, i);
+      auto [x0, x1, y0, y1] = PointersAt<in, out>(work, {first, i});
+      for (std::int64_t head = 0; head < heads; ++head) {
+        Quick::template Turn<in, out, caching>(entries, x0, x1, y0, y1);
+        x0 += x_stride;
+        x1 += x_stride;
+        y0 += y_stride;
+        y1 += y_stride;
+      }
+    }
+  }
+}
+
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
 void TurnHeads(const RowFor<Kernel>& row, std::size_t count,
                const HeadsOfToken<FromOf<Kernel>, ElementOf<Kernel>>& work) {
@@ -88,22 +125,27 @@ void TurnHeads(const RowFor<Kernel>& row, std::size_t count,
     whole = row.quick ? count / lanes * lanes : 0;
     // Where channels change places, lines would have to be put together first: those are kept.
     constexpr Caching past = in == out ? Caching::streamed : Caching::kept;
-    if constexpr (rounding == Rounding::certified && Tier::Quick::defers) {
-      if (whole > 0 && work.heads > 0)
+    const bool any = whole > 0 && work.heads > 0;
+    if constexpr (rounding == Rounding::fast && ByEntries<typename Tier::Quick>) {
+      if (any)
+        work.caching == past ? TurnByEntries<typename Tier::Quick, in, out, past>(row, whole, work)
+                             : TurnByEntries<typename Tier::Quick, in, out, Caching::kept>(row, whole, work);
+    } else if constexpr (rounding == Rounding::certified && Tier::Quick::defers) {
+      if (any)
         work.caching == past ? TurnDeferring<Kernel, in, out, past>(row, whole, work)
                              : TurnDeferring<Kernel, in, out, Caching::kept>(row, whole, work);
-    }
-    const bool any = whole > 0 && !(rounding == Rounding::certified && Tier::Quick::defers);
-    for (Place from{any ? 0 : work.heads, 0}; from.head < work.heads;) {
-      const Place open = work.caching == past
-                             ? TurnQuickly<Tier, rounding, in, out, past>(row, whole, work, from)
-                             : TurnQuickly<Tier, rounding, in, out, Caching::kept>(row, whole, work, from);
-      if (open.head == work.heads) break;
-      // Where it gets nowhere, among zeros for one, the rest of the head is not asked vector by vector.
-      const bool stuck = open.head == from.head && open.pair == from.pair;
-      const std::size_t next = stuck ? whole : open.pair + lanes;
-      turn(open, next);
-      from = next == whole ? Place{open.head + 1, 0} : Place{open.head, next};
+    } else {
+      for (Place from{any ? 0 : work.heads, 0}; from.head < work.heads;) {
+        const Place open = work.caching == past
+                               ? TurnQuickly<Tier, rounding, in, out, past>(row, whole, work, from)
+                               : TurnQuickly<Tier, rounding, in, out, Caching::kept>(row, whole, work, from);
+        if (open.head == work.heads) break;
+        // Where it gets nowhere, among zeros for one, the rest of the head is not asked vector by vector.
+        const bool stuck = open.head == from.head && open.pair == from.pair;
+        const std::size_t next = stuck ? whole : open.pair + lanes;
+        turn(open, next);
+        from = next == whole ? Place{open.head + 1, 0} : Place{open.head, next};
+      }
     }
   }
   if (whole == count) return;

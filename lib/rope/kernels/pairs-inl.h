@@ -79,19 +79,23 @@ HWY_INLINE void StorePairs(DE de, const PairOf<hn::Vec<DE>>& y, hn::TFromD<DE>* 
   }
 }
 
+/// Turned by entries that are in registers already.
+template <class V>
+HWY_INLINE PairOf<V> TurnedBy(V x0, V x1, V c, V s) {
+  return {hn::NegMulAdd(x1, s, hn::Mul(x0, c)), hn::MulAdd(x0, s, hn::Mul(x1, c))};
+}
+
 template <class V>
 HWY_INLINE PairOf<V> Turned(V x0, V x1, V c, V s) {
-  c = ReadOnce(c);
-  s = ReadOnce(s);
-  return {hn::NegMulAdd(x1, s, hn::Mul(x0, c)), hn::MulAdd(x0, s, hn::Mul(x1, c))};
+  return TurnedBy(x0, x1, ReadOnce(c), ReadOnce(s));
 }
 
 #if HWY_TARGET != HWY_SCALAR
 /// A vector of elements whose pairs lie side by side, turned by cosines that each stand twice
 /// and sines that do so with opposite signs.
 template <class D>
-HWY_INLINE hn::Vec<D> TurnedTogether(D d, hn::Vec<D> x, const hn::TFromD<D>* c, const hn::TFromD<D>* s) {
-  return hn::MulAdd(hn::Reverse2(d, x), hn::Load(d, s), hn::Mul(x, hn::Load(d, c)));
+HWY_INLINE hn::Vec<D> TurnedTogether(D d, hn::Vec<D> x, hn::Vec<D> c, hn::Vec<D> s) {
+  return hn::MulAdd(hn::Reverse2(d, x), s, hn::Mul(x, c));
 }
 #endif
 

@@ -45,7 +45,8 @@ struct QuickTier {
   static constexpr bool exists = false;
 };
 
-/// What Rounding::fast is done by: as a QuickTier, but that nothing is left open.
+/// What Rounding::fast is done by, where nothing is left open: as a QuickTier, or by Entries, which are those of so
+/// many pairs in registers (EntriesAt), and Turn, which turns the pairs of one head by them.
 template <class Kernel>
 struct FastTier : QuickTier<Kernel> {};
 

@@ -3,8 +3,8 @@
 //
 //   1. A row's a cos and a sin, of the exact angle, are rounded to the type of the elements.
 //   2. y0 = x0 c - x1 s and y1 = x1 c + x0 s, each by a product and a fused operation in that type.
-//   3. Whole vectors of pairs are turned one after the other, side by side where memory holds them so; there is nothing
-//      to certify, and what is not finite is what the operations make of it.
+//   3. Whole vectors of pairs are turned, side by side where memory holds them so; there is nothing to certify, and
+//      what is not finite is what the operations make of it.
 //
 // docs/proofs/rope.md, step 22, has the bound.
 
@@ -64,43 +64,52 @@ void FillNearest(const Row& row, std::size_t count, NearestEntries<Number>& near
   }
 }
 
-/// A vector of pairs at a time, or of each channel of as many.
+/// A vector of pairs at a time, or of each channel of as many (TurnByEntries).
 template <class Number>
 struct FourOperations {
   using DN = hn::CappedTag<Number, 64 / sizeof(Number)>;
   using DE = hn::RebindToUnsigned<DN>;
   using Element = hn::TFromD<DE>;
   using From = Element;
-  using Begun = PairOf<hn::Vec<DN>>;
-  static constexpr bool defers = false;
 
-  template <class Row>
-  explicit HWY_INLINE FourOperations(const Row&) {}
+  // Of both halves of the pairs where they lie side by side, else of all in the first two.
+  struct Entries {
+    hn::Vec<DN> a_cos;
+    hn::Vec<DN> a_sin;
+    hn::Vec<DN> b_cos;
+    hn::Vec<DN> b_sin;
+  };
 
-  template <Rounding, Pairing in, Pairing out, class Row>
-  HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* first, const Element* second) const {
-    const DN d;
-    const DE de;
-    const NearestEntries<Number>& by = row.nearest;
-    if constexpr (side_by_side<in, out>) {
-      const std::size_t lanes = hn::Lanes(d);
-      const auto turned = [&](const Element* x, std::size_t at) HWY_ATTR {
-        return TurnedTogether(d, hn::BitCast(d, hn::LoadU(de, x)), by.cos + at, by.sin + at);
-      };
-      return {turned(first, 2 * i), turned(first + lanes, 2 * i + lanes)};
-    }
-    const auto x = LoadPairs<in>(de, first, second);
-    return Turned(hn::BitCast(d, x.first), hn::BitCast(d, x.second), hn::Load(d, by.cos + i), hn::Load(d, by.sin + i));
+  template <Pairing in, Pairing out>
+  static HWY_INLINE std::size_t PairsATime() {
+    return hn::Lanes(DE());
   }
 
-  template <Rounding, Pairing in, Pairing out, Caching caching>
-  HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
+  template <Pairing in, Pairing out, class Row>
+  static HWY_INLINE Entries EntriesAt(const Row& row, std::size_t i) {
+    const DN d;
+    const NearestEntries<Number>& by = row.nearest;
+    const std::size_t at = side_by_side<in, out> ? 2 * i : i;
+    const std::size_t of_b = side_by_side<in, out> ? at + hn::Lanes(d) : at;
+    return {ReadOnce(hn::Load(d, by.cos + at)), ReadOnce(hn::Load(d, by.sin + at)), hn::Load(d, by.cos + of_b),
+            hn::Load(d, by.sin + of_b)};
+  }
+
+  template <Pairing in, Pairing out, Caching caching>
+  static HWY_INLINE void Turn(const Entries& by, const Element* x0, const Element* x1, Element* y0, Element* y1) {
+    const DN d;
     const DE de;
-    constexpr bool together = side_by_side<in, out>;
-    StorePairs<together ? Pairing::half : out, caching>(
-        de, PairOf<hn::Vec<DE>>{hn::BitCast(de, y.first), hn::BitCast(de, y.second)}, y0,
-        together ? y0 + hn::Lanes(de) : y1);
-    return true;
+    if constexpr (side_by_side<in, out>) {
+      const std::size_t lanes = hn::Lanes(de);
+      const auto a = TurnedTogether(d, hn::BitCast(d, hn::LoadU(de, x0)), by.a_cos, by.a_sin);
+      const auto b = TurnedTogether(d, hn::BitCast(d, hn::LoadU(de, x0 + lanes)), by.b_cos, by.b_sin);
+      PutVector<caching>(hn::BitCast(de, a), y0);
+      PutVector<caching>(hn::BitCast(de, b), y0 + lanes);
+    } else {
+      const auto x = LoadPairs<in>(de, x0, x1);
+      const auto y = TurnedBy(hn::BitCast(d, x.first), hn::BitCast(d, x.second), by.a_cos, by.a_sin);
+      StorePairs<out, caching>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, y.first), hn::BitCast(de, y.second)}, y0, y1);
+    }
   }
 };
 

@@ -55,10 +55,12 @@ struct TurnToNarrow {
   template <Pairing in, Pairing out>
   static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
     constexpr bool together = in == Pairing::interleaved && out == Pairing::interleaved;
-    constexpr PairOrder order = is_float16 || together || is_cast ? PairOrder::natural : PairOrder::even_then_odd;
+    constexpr PairOrder certified = is_float16 || together || is_cast ? PairOrder::natural : PairOrder::even_then_odd;
+    constexpr PairOrder fast = is_float16 && together ? PairOrder::twice : certified;
     if constexpr (!Bounds::of_pairs && !is_cast) {
-      if (FillInFloat(source, token, order, row)) return;
+      if (FillInFloat<fast>(source, token, row)) return;
     }
+    const PairOrder order = source.rounding == Rounding::fast ? fast : certified;
     FillAnchoredRow(source, token, first_pair, count, row);
     // A vector of 16-bit elements may read more of a row than vectors of doubles have written: more copies of the last
     // entry.

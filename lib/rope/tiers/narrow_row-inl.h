@@ -21,6 +21,7 @@
 
 #include <cstdint>
 
+#include "lib/kernels/float_rotations-inl.h"
 #include "lib/rope/kernels/anchored_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,25 +35,35 @@ struct NarrowRow : AnchoredRow<Bounds> {
   static constexpr int most_turns = 16;
   static constexpr double bound_of_turned = 70;  // at least t + 3.25 (docs/proofs/rope.md, step 4)
 
-  alignas(64) float anchor_cos_in_float[rope_tile_pairs];  // FillInFloat
+  alignas(64) float anchor_cos_in_float[rope_tile_pairs];  // FillInFloat, at its own position
   alignas(64) float anchor_sin_in_float[rope_tile_pairs];
-  alignas(64) float cos_head[row_entries];  // FillFloats
-  alignas(64) float sin_head[row_entries];
+  std::int64_t anchor_in_float_position = RowOf<Bounds>::none;
+  alignas(64) float cos_head[2 * row_entries];  // FillFloats
+  alignas(64) float sin_head[2 * row_entries];
   alignas(64) float cos_tail[row_entries];
   alignas(64) float sin_tail[row_entries];
 };
 
 /// How the entries lie that the quick tier reads. even_then_odd: for bfloat16 where memory does not hold whole pairs,
-/// those of the even and of the odd pairs in two vectors apart.
-enum class PairOrder { natural, even_then_odd };
+/// those of the even and of the odd pairs in two vectors apart. twice: under Rounding::fast of pairs of float16 that
+/// lie side by side, once for each element, the first sine negated (TurnedTogether).
+enum class PairOrder { natural, even_then_odd, twice };
+enum class EntryKind { cosine, sine };
 
 #if HWY_TARGET != HWY_SCALAR
-/// Entries of two vectors, in the order that the quick tier reads.
+/// Entries of two vectors from pair i on, in the order that the quick tier reads.
 template <class DF, class V>
-HWY_INLINE void StoreInOrder(DF df, PairOrder order, V earlier, V later, float* to) {
+HWY_INLINE void StoreInOrder(DF df, PairOrder order, EntryKind kind, std::size_t i, V earlier, V later, float* to) {
+  const std::size_t lanes = hn::Lanes(df);
+  if (order == PairOrder::twice) {
+    const auto of_first = [&](V entry) HWY_ATTR { return kind == EntryKind::sine ? hn::Neg(entry) : entry; };
+    hn::StoreInterleaved2(of_first(earlier), earlier, df, to + 2 * i);
+    hn::StoreInterleaved2(of_first(later), later, df, to + 2 * i + 2 * lanes);
+    return;
+  }
   const bool natural = order == PairOrder::natural;
-  hn::Store(natural ? earlier : hn::ConcatEven(df, later, earlier), df, to);
-  hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + hn::Lanes(df));
+  hn::Store(natural ? earlier : hn::ConcatEven(df, later, earlier), df, to + i);
+  hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + i + lanes);
 }
 #endif
 
@@ -78,13 +89,11 @@ void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::
   const std::uint32_t dropped = dtype == Dtype::float16 ? 11 : 8;
   const auto half_place = hn::Set(du, std::uint32_t{1} << (dropped - 1));
   const auto first_places = hn::Set(du, ~((std::uint32_t{1} << dropped) - 1));
-  const auto put = [&](Floats earlier, Floats later, float* to)
-                       HWY_ATTR { StoreInOrder(df, order, earlier, later, to); };
   const auto tail_of = [&](DoubleVector later, DoubleVector earlier, Floats first) HWY_ATTR {
     return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))),
                   hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
   };
-  const auto split = [&](const double* from, float* head, float* tail, HeadLength length) HWY_ATTR {
+  const auto split = [&](EntryKind kind, const double* from, float* head, float* tail, HeadLength length) HWY_ATTR {
     const auto head_of = [&](Floats nearest) HWY_ATTR {
       if (length == HeadLength::whole) return nearest;
       return hn::BitCast(df, hn::And(hn::Add(hn::BitCast(du, nearest), half_place), first_places));
@@ -98,14 +107,15 @@ void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::
       const Floats later = Joined(e, c);
       const Floats earlier_head = head_of(earlier);
       const Floats later_head = head_of(later);
-      put(earlier_head, later_head, head + i);
-      if (tail != nullptr) put(tail_of(b, a, earlier_head), tail_of(e, c, later_head), tail + i);
+      StoreInOrder(df, order, kind, i, earlier_head, later_head, head);
+      if (tail != nullptr)
+        StoreInOrder(df, order, kind, i, tail_of(b, a, earlier_head), tail_of(e, c, later_head), tail);
     }
   };
   if (fast || !HWY_NATIVE_FMA) {
     const HeadLength length = fast ? HeadLength::whole : certified_length;
-    split(row.cos, row.cos_head, fast ? nullptr : row.cos_tail, length);
-    split(row.sin, row.sin_head, fast ? nullptr : row.sin_tail, length);
+    split(EntryKind::cosine, row.cos, row.cos_head, fast ? nullptr : row.cos_tail, length);
+    split(EntryKind::sine, row.sin, row.sin_head, fast ? nullptr : row.sin_tail, length);
     return;
   }
   // k (cos, sin), the first of which is a float: k sin = sin - sin (1 - k), where 1 - k = (cos - k cos) / cos is below
@@ -123,18 +133,38 @@ void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::
     scaled(i, hn::LowerHalf(half, less));
     scaled(i + lanes / 2, hn::UpperHalf(half, less));
   }
-  split(row.cos, row.cos_head, nullptr, HeadLength::whole);
-  split(sin, row.sin_head, row.sin_tail, certified_length);
+  split(EntryKind::cosine, row.cos, row.cos_head, nullptr, HeadLength::whole);
+  split(EntryKind::sine, sin, row.sin_head, row.sin_tail, certified_length);
 #endif
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// Makes the anchor in float that of row.position; its pairs are whole vectors of floats.
+template <class Bounds>
+void FillAnchorInFloat(const RowSource& source, NarrowRow<Bounds>& row) {
+  const Doubles d;
+  const hn::Repartition<float, Doubles> df;
+  const PairTurns& turns = source.turns;
+  const std::int64_t position = row.position - StepOf(row);
+  if (position == row.anchor_in_float_position) return;
+  const DoubleVector at = hn::Set(d, static_cast<double>(position));
+  const DoubleVector scale = hn::Set(d, turns.factor.high);
+  for (std::size_t i = 0; i < turns.frequencies->pairs(); i += hn::Lanes(df)) {
+    const Rotation earlier = RotationForFloatsAt(*turns.frequencies, i, at);
+    const Rotation later = RotationForFloatsAt(*turns.frequencies, i + hn::Lanes(d), at);
+    hn::Store(Joined(hn::Mul(later.cos, scale), hn::Mul(earlier.cos, scale)), df, row.anchor_cos_in_float + i);
+    hn::Store(Joined(hn::Mul(later.sin, scale), hn::Mul(earlier.sin, scale)), df, row.anchor_sin_in_float + i);
+  }
+  row.anchor_in_float_position = position;
+}
+#endif
+
 /// The row of a token in float alone, under Rounding::fast, where the quick tier turns every pair and no other row is
 /// read; false where there is more to be done. The attention factor is ordinary.
-template <class Bounds>
+template <PairOrder order, class Bounds>
 bool FillInFloat([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::int64_t token,
-                 [[maybe_unused]] PairOrder order, [[maybe_unused]] NarrowRow<Bounds>& row) {
+                 [[maybe_unused]] NarrowRow<Bounds>& row) {
 #if HWY_TARGET != HWY_SCALAR
-  const Doubles d;
   const hn::Repartition<float, Doubles> df;
   const std::size_t lanes = hn::Lanes(df);
   const PairTurns& turns = source.turns;
@@ -142,14 +172,7 @@ bool FillInFloat([[maybe_unused]] const RowSource& source, [[maybe_unused]] std:
   if (source.rounding != Rounding::fast || pairs > rope_tile_pairs || pairs % (2 * lanes) != 0) return false;
   BeginRow(source, token, 0, row);
   row.quick = true;
-  if (FillAnchor(source, 0, pairs, row)) {
-    const auto round = [&](const double* from, float* to) HWY_ATTR {
-      for (std::size_t i = 0; i < pairs; i += lanes)
-        hn::Store(Joined(hn::Load(d, from + i + lanes / 2), hn::Load(d, from + i)), df, to + i);
-    };
-    round(row.anchor_cos, row.anchor_cos_in_float);
-    round(row.anchor_sin, row.anchor_sin_in_float);
-  }
+  FillAnchorInFloat(source, row);
   const StepGroupInFloat* const groups = turns.steps->at_in_float(StepOf(row));
   constexpr std::size_t group_pairs = 2 * FrequencyPieces::lanes;
   for (std::size_t i = 0; i < pairs; i += 2 * lanes) {
@@ -165,8 +188,8 @@ bool FillInFloat([[maybe_unused]] const RowSource& source, [[maybe_unused]] std:
     auto earlier_c = hn::Zero(df), earlier_s = hn::Zero(df), later_c = hn::Zero(df), later_s = hn::Zero(df);
     entry(i, earlier_c, earlier_s);
     entry(i + lanes, later_c, later_s);
-    StoreInOrder(df, order, earlier_c, later_c, row.cos_head + i);
-    StoreInOrder(df, order, earlier_s, later_s, row.sin_head + i);
+    StoreInOrder(df, order, EntryKind::cosine, i, earlier_c, later_c, row.cos_head);
+    StoreInOrder(df, order, EntryKind::sine, i, earlier_s, later_s, row.sin_head);
   }
   return true;
 #else

@@ -91,7 +91,17 @@ struct QuickNarrow {
 
   // The upper 16 bits of both, those of `even` in even elements.
   static HWY_INLINE Elements Uppers(Floats even, Floats odd) {
+    const auto bits = hn::BitCast(DE(), even);
+#if HWY_TARGET <= HWY_AVX3
+    // Bytes 2 and 3 of each float go to where both its elements are; a mask has two bytes of four.
+    alignas(16) static constexpr std::uint8_t upper_bytes[16] = {2,  3,  2,  3,  6,  7,  6,  7,
+                                                                 10, 11, 10, 11, 14, 15, 14, 15};
+    constexpr std::uint64_t even_elements = ~std::uint64_t{0} / 5;
+    return Elements{_mm512_mask_shuffle_epi8(hn::BitCast(DE(), odd).raw, even_elements, bits.raw,
+                                             hn::LoadDup128(hn::Repartition<std::uint8_t, DE>(), upper_bytes).raw)};
+#else
     return hn::OddEven(hn::BitCast(DE(), odd), hn::BitCast(DE(), hn::ShiftRight<16>(hn::BitCast(DU(), even))));
+#endif
   }
 
   static HWY_INLINE hn::Vec<hn::Half<DE>> Demoted(Floats value) {
@@ -102,13 +112,12 @@ struct QuickNarrow {
 #endif
   }
 
-  // What is added to the bits of a bfloat16's float, so that the bits that are dropped then tell the distance from a
-  // tie, and what is kept is rounded where that is certain. Without a certificate ties go away from zero: no bound
-  // depends on them.
-  template <Rounding rounding>
+  // To the bits of a bfloat16's float half a place is added, so that what is kept is rounded, and `below`, so that the
+  // bits that are dropped then tell the distance from a tie. Without a certificate `below` is 0, and ties go away from
+  // zero: no bound depends on them.
+  template <std::uint32_t below>
   static HWY_INLINE Floats Moved(Floats y) {
-    return hn::BitCast(DF(), hn::Add(hn::BitCast(DU(), y),
-                                     hn::Set(DU(), 0x8000 + (rounding == Rounding::certified ? Limits::below : 0))));
+    return hn::BitCast(DF(), hn::Add(hn::BitCast(DU(), y), hn::Set(DU(), 0x8000 + below)));
   }
 
   // The distances of two vectors of floats from a tie: for float16 of both, for bfloat16 of the nearer, in the lower
@@ -190,12 +199,11 @@ struct QuickNarrow {
     }
   }
 
-  template <Rounding rounding, class Bounds>
+  template <class Bounds>
   static HWY_INLINE Pairs TurnHalf(const NarrowRow<Bounds>& row, std::size_t i, Floats x0, Floats x1) {
     const DF df;
     const auto c = hn::Load(df, row.cos_head + i);
     const auto s = hn::Load(df, row.sin_head + i);
-    if constexpr (rounding == Rounding::fast) return Turned(x0, x1, c, s);
     const auto s_tail = hn::Load(df, row.sin_tail + i);
     const auto first = hn::NegMulAdd(x1, s_tail, hn::MulSub(x0, c, hn::Mul(x1, s)));
     const auto second = hn::MulAdd(x0, s_tail, hn::MulAdd(x1, c, hn::Mul(x0, s)));
@@ -239,36 +247,36 @@ struct QuickNarrow {
 
   template <Rounding rounding, Pairing in, Pairing out, class Bounds>
   HWY_INLINE Begun Begin(const NarrowRow<Bounds>& row, std::size_t i, const From* x0, const From* x1) const {
+    static_assert(rounding == Rounding::certified);
     const std::size_t lanes = hn::Lanes(DF());
     const auto begun = [](const Pairs& a, const Pairs& b) HWY_ATTR {
       return Begun{a.first, a.second, b.first, b.second};
     };
     if constexpr (is_cast) {
-      static_assert(rounding == Rounding::certified);
       const auto turned = [&](std::size_t at) HWY_ATTR {
         const auto x = LoadPairs<in>(DU(), x0 + channel_step<in> * at, x1 + at);
         return TurnFloats(row, i + at, hn::BitCast(DF(), x.first), hn::BitCast(DF(), x.second));
       };
       return begun(turned(0), turned(lanes));
     } else if constexpr (is_float16 && in == Pairing::half) {
-      const auto widened = [](const Element* x)
-                               HWY_ATTR { return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x)); };
-      return begun(TurnHalf<rounding>(row, i, widened(x0), widened(x1)),
-                   TurnHalf<rounding>(row, i + lanes, widened(x0 + lanes), widened(x1 + lanes)));
+      return begun(TurnHalf(row, i, WidenedAt(x0), WidenedAt(x1)),
+                   TurnHalf(row, i + lanes, WidenedAt(x0 + lanes), WidenedAt(x1 + lanes)));
     } else {
       const auto x = Load<in, out>(x0, x1);
       return begun(
-          TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
-          TurnHalf<rounding>(row, i + lanes, whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first),
-                             SecondHalf(x.second)));
+          TurnHalf(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
+          TurnHalf(row, i + lanes, whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second)));
     }
   }
 
-  template <Rounding rounding>
+  static HWY_INLINE Floats WidenedAt(const Element* x) {
+    return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x));
+  }
+
+  template <std::uint32_t below>
   static HWY_INLINE Begun Prepared(const Begun& y) {
     if constexpr (is_float16) return y;
-    return {Moved<rounding>(y.a_first), Moved<rounding>(y.a_second), Moved<rounding>(y.b_first),
-            Moved<rounding>(y.b_second)};
+    return {Moved<below>(y.a_first), Moved<below>(y.a_second), Moved<below>(y.b_first), Moved<below>(y.b_second)};
   }
 
   static HWY_INLINE Elements Rounded(Floats a, Floats b) {
@@ -283,12 +291,10 @@ struct QuickNarrow {
 
   template <Rounding rounding, Pairing in, Pairing out, Caching caching>
   HWY_INLINE bool End(const Begun& begun, Element* y0, Element* y1) const {
-    const Begun y = Prepared<rounding>(begun);
+    const Begun y = Prepared<Limits::below>(begun);
     const Elements first = Rounded(y.a_first, y.b_first);
     const Elements second = Rounded(y.a_second, y.b_second);
-    if constexpr (rounding == Rounding::certified) {
-      if (HWY_UNLIKELY(!hn::AllTrue(DE(), Certain(y, first, second)))) return false;
-    }
+    if (HWY_UNLIKELY(!hn::AllTrue(DE(), Certain(y, first, second)))) return false;
     Store<in, out, caching>(first, second, y0, y1);
     return true;
   }
@@ -309,6 +315,75 @@ struct QuickNarrow {
     std::memcpy(&open, bits, sizeof open);
     return open;
 #endif
+  }
+
+  // Entries of Rounding::fast: of two vectors of pairs, or of the pairs in two vectors where they are turned in their
+  // places.
+  struct Entries {
+    Floats a_cos;
+    Floats a_sin;
+    Floats b_cos;
+    Floats b_sin;
+  };
+
+  // Pairs of float16 that lie side by side are turned so: to take them apart is no quicker.
+  template <Pairing in, Pairing out>
+  static constexpr bool in_their_places = is_float16&& side_by_side<in, out>;
+
+  template <Pairing in, Pairing out>
+  static HWY_INLINE std::size_t PairsATime() {
+    return in_their_places<in, out> ? hn::Lanes(DF()) : hn::Lanes(DE());
+  }
+
+  template <Pairing in, Pairing out, class Bounds>
+  static HWY_INLINE Entries EntriesAt(const NarrowRow<Bounds>& row, std::size_t i) {
+    const DF df;
+    const std::size_t a = in_their_places<in, out> ? 2 * i : i;
+    const std::size_t b = a + hn::Lanes(df);
+    return {ReadOnce(hn::Load(df, row.cos_head + a)), ReadOnce(hn::Load(df, row.sin_head + a)),
+            ReadOnce(hn::Load(df, row.cos_head + b)), ReadOnce(hn::Load(df, row.sin_head + b))};
+  }
+
+  // Two vectors to one of float16, in halves where they need not be put together to be streamed.
+  template <Caching caching>
+  static HWY_INLINE void PutDemoted(Floats a, Floats b, Element* to) {
+    if constexpr (caching == Caching::streamed) {
+      PutVector<caching>(Rounded(a, b), to);
+    } else {
+      const hn::Half<DE> half;
+      hn::StoreU(Demoted(a), half, to);
+      hn::StoreU(Demoted(b), half, to + hn::Lanes(half));
+    }
+  }
+
+  /// Rounding::fast: the pairs of one head by a row's floats alone.
+  template <Pairing in, Pairing out, Caching caching>
+  static HWY_INLINE void Turn(const Entries& by, const Element* x0, const Element* x1, Element* y0, Element* y1) {
+    const std::size_t lanes = hn::Lanes(DF());
+    if constexpr (in_their_places<in, out>) {
+      PutDemoted<caching>(TurnedTogether(DF(), WidenedAt(x0), by.a_cos, by.a_sin),
+                          TurnedTogether(DF(), WidenedAt(x0 + lanes), by.b_cos, by.b_sin), y0);
+    } else if constexpr (is_float16 && in == Pairing::half && out == Pairing::half) {
+      const auto a = TurnedBy(WidenedAt(x0), WidenedAt(x1), by.a_cos, by.a_sin);
+      const auto b = TurnedBy(WidenedAt(x0 + lanes), WidenedAt(x1 + lanes), by.b_cos, by.b_sin);
+      PutDemoted<caching>(a.first, b.first, y0);
+      PutDemoted<caching>(a.second, b.second, y1);
+    } else {
+      const auto loaded = Load<in, out>(x0, x1);
+      const PairOf<Elements> x{ReadOnce(loaded.first), ReadOnce(loaded.second)};
+      const auto a =
+          TurnedBy(FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second), by.a_cos, by.a_sin);
+      const auto b = TurnedBy(whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second),
+                              by.b_cos, by.b_sin);
+      const Begun y = Prepared<0>({a.first, a.second, b.first, b.second});
+      if constexpr (whole_pairs<in> && out == Pairing::interleaved) {
+        PutVector<caching>(Uppers(y.a_first, y.a_second), y0);
+        PutVector<caching>(Uppers(y.b_first, y.b_second), y0 + hn::Lanes(DE()));
+      } else {
+        StorePairs<out, caching>(DE(), PairOf<Elements>{Rounded(y.a_first, y.b_first), Rounded(y.a_second, y.b_second)},
+                                 y0, y1);
+      }
+    }
   }
 
   // As many pairs as there are doubles in a vector, turned there: float16 results, where all of them are certain.
