@@ -22,7 +22,8 @@ struct SoftmaxState {
 template <class Scalar>
 Scalar take_scores(Scalar* scores, const Scalar* bias, std::size_t count, SoftmaxState<Scalar>& state);
 
-/// Highway's documentation says 1 ULP of its Exp; the test measures it on every target.
+/// docs/proofs/attention-encoder.md, step 7, or, without fused operations and in double, what Highway's documentation
+/// says of its Exp; the test measures it on every target.
 inline constexpr double exponential_ulp = 1;
 
 /// cap(s) = cap tanh(s / cap) of `count` scores, in place; NaN stays NaN. tanh is within `hyperbolic_tangent_ulp` ULP.
