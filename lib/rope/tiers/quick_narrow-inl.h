@@ -91,8 +91,8 @@ struct QuickNarrow {
 
   // The upper 16 bits of both, those of `even` in even elements.
   static HWY_INLINE Elements Uppers(Floats even, Floats odd) {
-    const auto bits = hn::BitCast(DE(), even);
 #if HWY_TARGET <= HWY_AVX3
+    const auto bits = hn::BitCast(DE(), even);
     // Bytes 2 and 3 of each float go to where both its elements are; a mask has two bytes of four.
     alignas(16) static constexpr std::uint8_t upper_bytes[16] = {2,  3,  2,  3,  6,  7,  6,  7,
                                                                  10, 11, 10, 11, 14, 15, 14, 15};
