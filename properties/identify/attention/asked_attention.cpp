@@ -271,14 +271,14 @@ void AskedCase::each(const OtherAttention& other, const std::vector<AttentionPla
   std::unique_ptr<PlainScores> plain;
   std::unique_ptr<QuickAttention> quick;
   if (other.weights != ScoresToWeights::softmax)
-    plain = std::make_unique<PlainScores>(spec, request, turning, bias);
+    plain = std::make_unique<PlainScores>(spec, request, turning, bias, other);
   else
     quick = quick_attention(spec, request, turning, bias);
   for (const AttentionPlaceOfHead& place : places) {
     // What a query has that sees no key under another mask is its implementation's own affair.
     if (request.seen_by(*held<Attention>(spec), place.batch, place.token).count() == 0) continue;
     if (rows == Rows::doubtful && quick && meets_least_bound(*quick, arithmetic, place, answer(place))) continue;
-    const QuickAttentionRow row = plain ? plain->row(place, other) : quick->row(place);
+    const QuickAttentionRow row = plain ? plain->row(place) : quick->row(place);
     if (!take(right_of(place, row), answer(place))) return;
   }
 }

@@ -10,25 +10,27 @@
 
 namespace sextant::identify {
 
-PlainScores::PlainScores(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias)
+PlainScores::PlainScores(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias,
+                         const OtherAttention& other)
     : spec_(spec),
       encoding_(*held<Attention>(spec)),
       arithmetic_(spec),
       request_(request),
       turning_(turning),
       bias_(bias),
+      other_(other),
       lengths_(lengths_of(request, turning)) {}
 
-PlainScores::Vector PlainScores::vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place, Comes comes,
-                                        const OtherAttention& other) const {
+PlainScores::Vector PlainScores::vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place,
+                                        Comes comes) const {
   const auto width = static_cast<std::size_t>(encoding_.head_dim);
   std::vector<double> given(width);
   tensor.read(row * encoding_.head_dim, given);
   Vector made{given, {}, std::vector<double>(width, 0.0)};
   for (const double value : given) made.sizes.push_back(std::fabs(value));
   if (turning_ != nullptr && comes == Comes::plain) turn(made, given, place);
-  if (other.channel) {
-    for (double& channel : made.channels) channel = other.channel(channel, place.role);
+  if (other_.channel) {
+    for (double& channel : made.channels) channel = other_.channel(channel, place.role);
   }
   return made;
 }
@@ -62,14 +64,50 @@ void PlainScores::turn(Vector& made, std::span<const double> given, const Vector
   }
 }
 
-KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key, const OtherAttention& other) const {
-  const std::int64_t kv = kv_head(encoding_, place.head);
-  const Vector q =
-      vector(request_.q, (place.batch * encoding_.num_heads + place.head) * request_.queries() + place.token,
-             place_of(request_, place.batch, place.token, Role::query, lengths_), Comes::plain, other);
-  const Vector k = vector(request_.k, (place.batch * encoding_.num_kv_heads + kv) * request_.tokens + key,
-                          place_of(request_, place.batch, key, Role::key, lengths_),
-                          request_.is_cached(encoding_, place.batch, key) ? Comes::turned : Comes::plain, other);
+void PlainScores::enter_head_of(const AttentionPlaceOfHead& place) {
+  if (entered_.batch == place.batch && entered_.head == place.head) return;
+  const auto keys = static_cast<std::size_t>(request_.tokens);
+  entered_ = {place.batch, place.head, std::vector<std::optional<Vector>>(static_cast<std::size_t>(request_.queries())),
+              std::vector<std::optional<Vector>>(keys), std::vector<std::optional<OverQueries>>(keys)};
+}
+
+const PlainScores::Vector& PlainScores::query_at(const AttentionPlaceOfHead& place) {
+  std::optional<Vector>& made = entered_.queries[static_cast<std::size_t>(place.token)];
+  if (!made) {
+    made = vector(request_.q, (place.batch * encoding_.num_heads + place.head) * request_.queries() + place.token,
+                  place_of(request_, place.batch, place.token, Role::query, lengths_), Comes::plain);
+  }
+  return *made;
+}
+
+const PlainScores::Vector& PlainScores::key_at(const AttentionPlaceOfHead& place, std::int64_t key) {
+  std::optional<Vector>& made = entered_.keys[static_cast<std::size_t>(key)];
+  if (!made) {
+    const std::int64_t kv = kv_head(encoding_, place.head);
+    made = vector(request_.k, (place.batch * encoding_.num_kv_heads + kv) * request_.tokens + key,
+                  place_of(request_, place.batch, key, Role::key, lengths_),
+                  request_.is_cached(encoding_, place.batch, key) ? Comes::turned : Comes::plain);
+  }
+  return *made;
+}
+
+const PlainScores::OverQueries& PlainScores::over_queries(const AttentionPlaceOfHead& place, std::int64_t key) {
+  std::optional<OverQueries>& made = entered_.over_queries[static_cast<std::size_t>(key)];
+  if (!made) {
+    made.emplace();
+    for (std::int64_t query = 0; query < request_.queries(); ++query) {
+      if (!request_.seen_by(encoding_, place.batch, query).contains(key)) continue;
+      const KeyScore one = score({place.batch, place.head, query}, key);
+      made->sum += std::exp(one.value);
+      made->worst = std::max(made->worst, one.error);
+    }
+  }
+  return *made;
+}
+
+KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key) {
+  const Vector& q = query_at(place);
+  const Vector& k = key_at(place, key);
   double sum = 0;
   ScoreParts parts{.products = 0};
   for (std::size_t c = 0; c < q.channels.size(); ++c) {
@@ -78,7 +116,7 @@ KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key,
     parts.rotation += (q.errors[c] * k.sizes[c] + (q.sizes[c] + q.errors[c]) * k.errors[c]) * arithmetic_.scale;
   }
   double product = sum * score_scale(encoding_);
-  if (encoding_.query_scale && !other.score) {
+  if (encoding_.query_scale && !other_.score) {
     const double by = query_scale_at(*encoding_.query_scale, request_.query_position(place.batch, place.token));
     product *= by;
     // What the scale is off by is of as many roundings as attention_budget.cpp allows it.
@@ -99,11 +137,11 @@ KeyScore PlainScores::score(const AttentionPlaceOfHead& place, std::int64_t key,
     const auto& cap = encoding_.logit_softcap;
     return cap ? *cap * std::tanh(product / *cap) : product;
   };
-  const double score = other.score ? other.score(product, added) : capped() + added;
+  const double score = other_.score ? other_.score(product, added) : capped() + added;
   return {score, score_error(arithmetic_, parts), score_size(arithmetic_, parts)};
 }
 
-void PlainScores::change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of, const OtherAttention& other) {
+void PlainScores::change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of) const {
   std::vector<double> values;
   double worst = 0;
   for (const KeyScore& one : scores) {
@@ -111,41 +149,42 @@ void PlainScores::change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of,
     worst = std::max(worst, one.error);
   }
   of.scores = values;
-  other.scores(of);
+  other_.scores(of);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     scores[i].value = values[i];
     scores[i].error = 2 * scores[i].error + worst;
   }
 }
 
-QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const OtherAttention& other) {
-  const ScoresToWeights weights = other.weights;
+QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place) {
+  enter_head_of(place);
+  const ScoresToWeights weights = other_.weights;
   const auto width = static_cast<std::size_t>(encoding_.head_dim);
   QuickAttentionRow made{std::vector<long double>(width), std::vector<double>(width, 0.0),
                          std::vector<double>(width, 0.0), false};
   const KeyRange seen = request_.seen_by(encoding_, place.batch, place.token);
   const auto count = static_cast<double>(seen.count());
   std::vector<KeyScore> scores;
-  for (std::int64_t key = seen.first; key < seen.end; ++key) scores.push_back(score(place, key, other));
-  if (other.scores) change_scores(scores, {request_, place, seen, {}}, other);
+  for (std::int64_t key = seen.first; key < seen.end; ++key) scores.push_back(score(place, key));
+  if (other_.scores) change_scores(scores, {request_, place, seen, {}});
   double greatest = std::ranges::max_element(scores, {}, &KeyScore::value)->value;
   double sum_of_all = 0;
   if (request_.sinks && weights == ScoresToWeights::of_scores) {
     const double sink = request_.sinks->at(place.head);
-    const bool counts = !other.has_sink || other.has_sink(sink, greatest);
+    const bool counts = !other_.has_sink || other_.has_sink(sink, greatest);
     greatest = std::max(greatest, sink);
     if (counts) sum_of_all = std::exp(sink - greatest);
   }
   double worst_of_all = 0;
   for (const KeyScore& one : scores) {
     const double exponential = std::exp(one.value - greatest);
-    sum_of_all += other.summed ? other.summed(exponential) : exponential;
+    sum_of_all += other_.summed ? other_.summed(exponential) : exponential;
     worst_of_all = std::max(worst_of_all, one.error);
   }
   // What a smaller sum than that of the exponentials is off by is as much more of it.
   double of_total = 1;
-  if (other.total) {
-    const double total = other.total(sum_of_all);
+  if (other_.total) {
+    const double total = other_.total(sum_of_all);
     of_total = std::max(sum_of_all / std::fabs(total), 1.0);
     sum_of_all = total;
   }
@@ -162,22 +201,15 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
     double weight = own.value;
     double error = own.error;
     if (weights == ScoresToWeights::over_queries) {
-      double sum = 0;
-      double worst = own.error;
-      for (std::int64_t query = 0; query < request_.queries(); ++query) {
-        if (!request_.seen_by(encoding_, place.batch, query).contains(key)) continue;
-        const KeyScore one = score({place.batch, place.head, query}, key, other);
-        sum += std::exp(one.value);
-        worst = std::max(worst, one.error);
-      }
-      weight = std::exp(own.value) / sum;
-      // e^(s + e) / (sum e^(s' - e')) is at most e^(e + e') times as much.
-      error = weight * std::expm1(own.error + worst);
+      const OverQueries& all = over_queries(place, key);
+      weight = std::exp(own.value) / all.sum;
+      // e^(s + e) / (sum e^(s' - e')) is at most e^(e + e') times as much. The query is one of those that see the key.
+      error = weight * std::expm1(own.error + all.worst);
     } else if (weights == ScoresToWeights::of_scores) {
       double exponential = std::exp(own.value - greatest);
-      if (other.summed) exponential = other.summed(exponential);
-      weight = (other.exponential ? other.exponential(exponential) : exponential) / sum_of_all;
-      if (other.weight) weight = other.weight(weight);
+      if (other_.summed) exponential = other_.summed(exponential);
+      weight = (other_.exponential ? other_.exponential(exponential) : exponential) / sum_of_all;
+      if (other_.weight) weight = other_.weight(weight);
       error = std::fabs(weight) *
               std::expm1(own.error + of_total * worst_of_all + 2 * arithmetic_.u * std::fabs(own.value - greatest));
     } else if (weights != ScoresToWeights::none) {
@@ -195,8 +227,8 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
       made.bounds[c] += (error + of_total * of_sums * (std::fabs(weight) + error)) * std::fabs(value);
     }
   }
-  if (other.key_of_sink && request_.sinks) {
-    const std::int64_t key = other.key_of_sink({request_, place, seen, {}});
+  if (other_.key_of_sink && request_.sinks) {
+    const std::int64_t key = other_.key_of_sink({request_, place, seen, {}});
     const double weight = std::exp(request_.sinks->at(place.head) - greatest) / sum_of_all;
     const double error = weight * std::expm1(worst_of_all + 2 * arithmetic_.u * std::fabs(greatest));
     for (std::size_t c = 0; c < width; ++c) {
@@ -205,8 +237,9 @@ QuickAttentionRow PlainScores::row(const AttentionPlaceOfHead& place, const Othe
       made.bounds[c] += (error + of_sums * (weight + error)) * std::fabs(value);
     }
   }
-  if (other.undivided) {
-    for (long double& value : made.value) value = other.undivided(static_cast<double>(value) * sum_of_all) / sum_of_all;
+  if (other_.undivided) {
+    for (long double& value : made.value)
+      value = other_.undivided(static_cast<double>(value) * sum_of_all) / sum_of_all;
   }
   return made;
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "lib/spec/spec.hpp"
@@ -11,13 +14,14 @@
 
 namespace sextant::identify {
 
-/// Attention whose weights are no softmax over keys, or one of other scores, in double, of a case that outlives it.
-/// Sinks count in a softmax of other scores alone.
+/// Attention whose weights are no softmax over keys, or one of other scores, in double, of a case that outlives it, as
+/// the other attention does. Sinks count in a softmax of other scores alone.
 class PlainScores {
  public:
-  PlainScores(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias);
+  PlainScores(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias,
+              const OtherAttention& other);
 
-  QuickAttentionRow row(const AttentionPlaceOfHead& place, const OtherAttention& other);
+  QuickAttentionRow row(const AttentionPlaceOfHead& place);
 
  private:
   // A vector as the position leaves it, and what an implementation's channels may be off by.
@@ -27,13 +31,32 @@ class PlainScores {
     std::vector<double> errors;
   };
 
-  enum class Comes { plain, turned };
-  Vector vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place, Comes comes,
-                const OtherAttention& other) const;
-  void turn(Vector& made, std::span<const double> given, const VectorPlace& place) const;
-  KeyScore score(const AttentionPlaceOfHead& place, std::int64_t key, const OtherAttention& other) const;
+  // Of the queries that see a key: the sum of exp(score), and the greatest error of their scores.
+  struct OverQueries {
+    double sum = 0;
+    double worst = 0;
+  };
 
-  static void change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of, const OtherAttention& other);
+  // What places of one head share, made when it is first asked for: every query meets every key.
+  struct Head {
+    std::int64_t batch = -1;
+    std::int64_t head = -1;
+    std::vector<std::optional<Vector>> queries;
+    std::vector<std::optional<Vector>> keys;
+    std::vector<std::optional<OverQueries>> over_queries;
+  };
+
+  enum class Comes { plain, turned };
+  Vector vector(const Tensor& tensor, std::int64_t row, const VectorPlace& place, Comes comes) const;
+  void turn(Vector& made, std::span<const double> given, const VectorPlace& place) const;
+  void enter_head_of(const AttentionPlaceOfHead& place);
+  // These four are of places of the head that was entered.
+  const Vector& query_at(const AttentionPlaceOfHead& place);
+  const Vector& key_at(const AttentionPlaceOfHead& place, std::int64_t key);
+  const OverQueries& over_queries(const AttentionPlaceOfHead& place, std::int64_t key);
+  KeyScore score(const AttentionPlaceOfHead& place, std::int64_t key);
+
+  void change_scores(std::vector<KeyScore>& scores, ScoresOfQuery of) const;
 
   Spec spec_;
   Attention encoding_;
@@ -41,7 +64,9 @@ class PlainScores {
   const AttentionCase& request_;
   TurningOracle* turning_;
   ScoreBiasOracle* bias_;
+  const OtherAttention& other_;
   std::vector<std::int64_t> lengths_;
+  Head entered_;
 };
 
 }  // namespace sextant::identify

@@ -26,7 +26,7 @@ class SpreadOfScores {
       : position_(position_model(claim, *held<Attention>(claim))),
         turning_(position_ ? position_->turning() : nullptr),
         bias_(position_ ? position_->score_bias() : nullptr),
-        scores_(claim, request, turning_.get(), bias_.get()) {
+        scores_(claim, request, turning_.get(), bias_.get(), noting_) {
     noting_.weights = ScoresToWeights::of_scores;
     noting_.scores = [this](const ScoresOfQuery& of) {
       const auto [least, most] = std::ranges::minmax(of.scores);
@@ -35,7 +35,7 @@ class SpreadOfScores {
   }
 
   double at(const AttentionPlaceOfHead& place) {
-    scores_.row(place, noting_);
+    scores_.row(place);
     return spread_;
   }
 
@@ -43,8 +43,8 @@ class SpreadOfScores {
   decltype(position_model(std::declval<const Spec&>(), std::declval<const Attention&>())) position_;
   std::unique_ptr<TurningOracle> turning_;
   std::unique_ptr<ScoreBiasOracle> bias_;
-  PlainScores scores_;
   OtherAttention noting_;
+  PlainScores scores_;
   double spread_ = 0;
 };
 

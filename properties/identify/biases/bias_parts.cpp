@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "lib/numeric/index.hpp"
@@ -178,10 +179,20 @@ std::vector<BiasPart> parts_of_window(const Spec& claim) {
           {BiasPart::Of::calls, "of one token less than the window has", square_of(all - 1)}};
 }
 
+// One cell of each call that these cells are of.
+std::vector<BiasCell> one_of_each_call(const std::vector<BiasCell>& cells) {
+  std::vector<BiasCell> list;
+  std::set<std::size_t> calls;
+  for (const BiasCell& cell : cells) {
+    if (calls.insert(cell.call).second) list.push_back(cell);
+  }
+  return list;
+}
+
 class Dividing {
  public:
   Dividing(const AskedBiases& asked, const std::vector<BiasCell>& in, const std::vector<BiasCell>& out)
-      : asked_(asked), in_(in), out_(out) {
+      : asked_(asked), in_(in), calls_in_(one_of_each_call(in)), out_(out), calls_out_(one_of_each_call(out)) {
     for (const BiasPart& part : parts_of_window(asked.claim())) add(part);
     for (const BiasFeature& feature : features_of_cells()) add(feature);
     for (const BiasFeature& feature : features_of_calls()) add(feature);
@@ -195,8 +206,17 @@ class Dividing {
     std::vector<Bits> inside;
     for (const BiasPart& part : parts_) {
       Bits& bits = inside.emplace_back(out_.size() / 64 + 1, 0);
+      std::set<std::size_t> calls;
+      if (part.of == BiasPart::Of::calls) {
+        for (const BiasCell& cell : calls_out_) {
+          if (part.holds(asked_.question(cell), cell)) calls.insert(cell.call);
+        }
+      }
       for (std::size_t i = 0; i < out_.size(); ++i) {
-        if (part.holds(asked_.question(out_[i]), out_[i])) bits[i / 64] |= std::uint64_t{1} << (i % 64);
+        const BiasCell& cell = out_[i];
+        const bool holds =
+            part.of == BiasPart::Of::calls ? calls.contains(cell.call) : part.holds(asked_.question(cell), cell);
+        if (holds) bits[i / 64] |= std::uint64_t{1} << (i % 64);
       }
       if (std::ranges::all_of(bits, [](std::uint64_t word) { return word == 0; })) return std::vector{part};
     }
@@ -232,16 +252,20 @@ class Dividing {
     return are_cells ? Pair::of_cells : Pair::with_calls;
   }
 
+  // What is said of calls is so of each cell of a call, and calls may have many.
+  const std::vector<BiasCell>& in_of(BiasPart::Of of) const { return of == BiasPart::Of::calls ? calls_in_ : in_; }
+
   void add(BiasPart part) {
     part.feature = ++features_;
-    if (std::ranges::all_of(in_, [&](const BiasCell& cell) { return part.holds(asked_.question(cell), cell); }))
+    if (std::ranges::all_of(in_of(part.of),
+                            [&](const BiasCell& cell) { return part.holds(asked_.question(cell), cell); }))
       parts_.push_back(std::move(part));
   }
 
   void add(const BiasFeature& feature) {
     ++features_;
     const auto number = [&](const BiasCell& cell) { return feature.number(asked_.question(cell), cell); };
-    const auto [least, most] = std::ranges::minmax_element(in_, {}, number);
+    const auto [least, most] = std::ranges::minmax_element(in_of(feature.of), {}, number);
     const Number low = number(*least);
     const Number high = number(*most);
     const auto add_part = [&](const auto& text, Number border, const BiasCell& at, auto holds) {
@@ -285,7 +309,9 @@ class Dividing {
 
   const AskedBiases& asked_;
   const std::vector<BiasCell>& in_;
+  std::vector<BiasCell> calls_in_;
   const std::vector<BiasCell>& out_;
+  std::vector<BiasCell> calls_out_;
   std::vector<BiasPart> parts_;
   int features_ = 0;
 };
