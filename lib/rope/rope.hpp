@@ -35,8 +35,8 @@ class RopePlans;
 /// two: a cos and a sin of the exact angle are rounded to the dtype, and turn by a product and a fused operation each
 /// (docs/proofs/rope.md, step 22). Where the target has no fused operations float32 is turned in double and rounded,
 /// within 0.5 + 14 2^-29 ULP (steps 1 to 3; one ULP is at least 2^-24 of N, |x0| + |x1| at most sqrt 2 of it), and
-/// float64 is as certified. 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose unit
-/// is 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more.
+/// float64 is as certified. 16-bit types are turned in float and rounded: 0.5 + 6.5 2^-13 ULP for float16, whose unit
+/// is 2^-11 of the norm at least, and 0.5 + 6.5 2^-16 for bfloat16; in its subnormals 2^-16 ULP more.
 ///
 /// A result of another dtype than x is rounded once: certified, it is the value of its dtype nearest to the real y0, y1
 /// of x as it is, with zeros, NaN and infinity as above; channels that no frequency turns are rounded to it, a NaN
