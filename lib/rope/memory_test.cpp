@@ -218,7 +218,8 @@ double stated_ulps(Dtype dtype, double factor, double norm) {
 }
 
 // Turns vectors of as many heads of tokens at these positions, in place too, and holds them to the stated bound. The
-// truth is the certified rotation of the same x in float64, within half a ULP of itself: 2^-29 ULP of float32's at most.
+// truth is the certified rotation of the same x in float64, within half a ULP of itself: 2^-29 ULP of float32's at
+// most.
 void check_fast(const Rope& encoding, Dtype dtype, std::span<const std::int64_t> positions, std::int64_t heads) {
   const RopeEncoder encoder(encoding);
   const auto* const yarn = std::get_if<YarnScaling>(&encoding.rope_scaling);
