@@ -96,10 +96,11 @@ void check_sequences(const char* function, const CallShape& shape) {
     const KeyRange sequence = shape.sequence(row);
     if (sequence.first < 0 || sequence.end > shape.keys || sequence.first > sequence.end ||
         (shape.kind == CallShape::Kind::step && shape.queries > sequence.count())) {
-      throw std::invalid_argument(std::string(function) + ": batch row " + std::to_string(row) + " has the tokens " +
-                                  std::to_string(sequence.first) + " to " + std::to_string(sequence.end) + " of " +
-                                  std::to_string(shape.keys) + " keys, for " + std::to_string(shape.queries) +
-                                  " queries");
+      const std::string least = shape.kind == CallShape::Kind::step ? std::to_string(shape.queries) : "0";
+      throw std::invalid_argument(std::string(function) + ": starts and ends: of batch row " + std::to_string(row) +
+                                  " they are " + std::to_string(sequence.first) + " and " +
+                                  std::to_string(sequence.end) + ", expected " + least +
+                                  " or more tokens within 0 to " + std::to_string(shape.keys));
     }
   }
 }
@@ -123,18 +124,20 @@ void check_inputs(const char* function, const Attention& encoding, const Attenti
     check_dtype(function, name, tensor.dtype, "q", q.dtype);
   }
   check_positions(function, "positions", encoding, inputs.positions, batch * keys);
-  const char* const of_queries = inputs.query_positions.empty() ? "positions" : "query_positions";
-  check_positions(function, of_queries, encoding, positions_of_queries(inputs), batch * n);
+  if (shape_of(inputs).kind == CallShape::Kind::step)
+    check_positions(function, "query_positions", encoding, inputs.query_positions, batch * n);
   check_sequences(function, shape_of(inputs));
   const auto weight = signature_of(encoding).weight;
   if (weight.has_value() != (inputs.weight != nullptr)) {
     const std::string name(weight ? encoding_name(*encoding.position) : "");
-    throw std::invalid_argument(std::string(function) +
-                                (weight ? ": " + name + " needs a weight" : ": a weight that no bias looks up"));
+    throw std::invalid_argument(
+        std::string(function) +
+        ": weight: " + (weight ? "none, expected that of " + name : "given, but no position of the spec has one"));
   }
   if (weight) check_tensor(function, "weight", *inputs.weight, {weight->rows, encoding.num_heads});
   if (encoding.sinks != (inputs.sinks != nullptr))
-    throw std::invalid_argument(std::string(function) + (encoding.sinks ? ": no sinks" : ": sinks that no head has"));
+    throw std::invalid_argument(std::string(function) + ": sinks: " +
+                                (encoding.sinks ? "none, expected one for each head" : "given, but the spec has none"));
   if (encoding.sinks) check_tensor(function, "sinks", *inputs.sinks, {encoding.num_heads});
 }
 
@@ -296,7 +299,8 @@ AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, 
   const StandardArithmetic arithmetic;
   check_inputs(backward_name, encoding_, inputs);
   if (shape_of(inputs).kind == CallShape::Kind::step || !inputs.starts.empty() || !inputs.ends.empty())
-    throw std::invalid_argument(std::string(backward_name) + ": expected a whole call without padding");
+    throw std::invalid_argument(std::string(backward_name) +
+                                ": query_positions, starts and ends: expected none, and as many keys as queries");
   check_tensor(backward_name, "grad", grad, inputs.q.shape);
   check_dtype(backward_name, "grad", grad.dtype, "q", inputs.q.dtype);
   Tensor q = converted(inputs.q, Dtype::float64);

@@ -39,8 +39,8 @@ struct AttentionMagnitudes {
 
 /// A bound of |computed - true| for each element of attention over n keys in arithmetic of `dtype`, float32 for the
 /// 16-bit ones, where no score overflows; attention.cpp derives it. In short: value (e^(2A) - 1), A near u (n +
-/// (head_dim + 10) score + 6 bias + 12 min(score, logit_softcap)), the last where there is a softcap, u = 2^-24 or
-/// 2^-53; then one rounding to the dtype.
+/// (head_dim + 10) score + 6 bias + 12 min(score, logit_softcap)), the last where there is a softcap, 8 u score
+/// (by log_n 11) more where queries are scaled by their positions, u = 2^-24 or 2^-53; then one rounding to the dtype.
 double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, const AttentionMagnitudes& magnitudes);
 
 /// Gradients by q, k and v, of their shapes and dtype.
@@ -62,11 +62,11 @@ class DotProductAttention {
   DotProductAttention(DotProductAttention&&) noexcept;
   DotProductAttention& operator=(DotProductAttention&&) noexcept;
 
-  /// The result into `out`, of q's shape and dtype, dense, at any alignment. Within attention_error of the true value;
-  /// float16 and bfloat16 are computed in float32, with one rounding at the end. The same bits on any number of threads
-  /// of one machine; another instruction set may give others. NaN and infinity in a query stay in its token; in a key
-  /// or a value they reach every token that sees it. A query of padding has zeros. Memory beyond `out`: linear in the
-  /// inputs. Rules that depend on the length of a call take the greatest position of its keys and queries + 1.
+  /// The result into `out`, of q's shape and dtype, dense, at any alignment; put there last, so that it may be memory
+  /// of the inputs. Within attention_error of the true value; float16 and bfloat16 are computed in float32, with one
+  /// rounding at the end. The same bits on any number of threads of one machine; another instruction set may give
+  /// others. NaN and infinity in a query stay in its token; in a key or a value they reach every token that sees it. A
+  /// query of padding has zeros. Memory beyond `out`: linear in the inputs. Rules that depend on the length of a call take the greatest position of its keys and queries + 1.
   /// @throws std::invalid_argument if shapes, dtypes, positions or weight do not fit each other or the spec;
   /// std::out_of_range for a position beyond +-2^53 where the encoding takes positions.
   void attend(const AttentionInputs& inputs, std::span<std::byte> out) const;

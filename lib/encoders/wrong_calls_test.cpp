@@ -403,5 +403,43 @@ TEST(WrongCalls, OfAttention) {
   refused("grad: dtype is float64, that of q float32", &Call::grad, tensor_of(Dtype::float64, {1, 2, 2, 4}));
 }
 
+TEST(WrongCalls, OfAttentionNameWhatIsMissingOrTooMuch) {
+  Attention encoding;
+  encoding.num_heads = encoding.num_kv_heads = 1;
+  encoding.head_dim = 4;
+  Attention with_all = encoding;
+  with_all.sinks = true;
+  with_all.position = RelativeBias{8, 20, true};
+  Guarded guarded;
+  const Tensor one = tensor_of(Dtype::float32, {1, 1, 1, 4});
+  const Tensor four = tensor_of(Dtype::float32, {1, 1, 4, 4});
+  const Tensor weight = tensor_of(Dtype::float32, {8, 1});
+  const Tensor sinks = tensor_of(Dtype::float32, {1});
+  const Positions all{0, 1, 2, 3};
+  const Positions late{9};
+  const Positions early{2};
+  const auto refused = [&](const Attention& of, const std::string& complaint, const AttentionInputs& inputs) {
+    expect_refusal(guarded, "DotProductAttention::attend: " + complaint,
+                   [&] { DotProductAttention(of).attend(inputs, guarded.bytes(inputs.q.data.size())); });
+  };
+  refused(with_all, "query_positions: 0 of them, expected 1",
+          {.q = one, .k = four, .v = four, .positions = all, .weight = &weight, .sinks = &sinks});
+  refused(with_all, "weight: none, expected that of relative_bias",
+          {.q = four, .k = four, .v = four, .positions = all, .sinks = &sinks});
+  refused(encoding, "weight: given, but no position of the spec has one",
+          {.q = four, .k = four, .v = four, .weight = &weight});
+  refused(with_all, "sinks: none, expected one for each head",
+          {.q = four, .k = four, .v = four, .positions = all, .weight = &weight});
+  refused(encoding, "sinks: given, but the spec has none", {.q = four, .k = four, .v = four, .sinks = &sinks});
+  refused(encoding, "starts and ends: of batch row 0 they are 9 and 4, expected 0 or more tokens within 0 to 4",
+          {.q = four, .k = four, .v = four, .starts = late});
+  refused(encoding, "starts and ends: of batch row 0 they are 0 and 9, expected 1 or more tokens within 0 to 4",
+          {.q = one, .k = four, .v = four, .ends = late});
+  expect_refusal(
+      guarded,
+      "DotProductAttention::backward: query_positions, starts and ends: expected none, and as many keys as queries",
+      [&] { DotProductAttention(encoding).backward({.q = four, .k = four, .v = four, .starts = early}, four); });
+}
+
 }  // namespace
 }  // namespace sextant::encoders_wrong_calls_test
