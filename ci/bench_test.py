@@ -106,7 +106,8 @@ class Arguments(Bench):
         self.fails("--program", self.file({}, "data"), word="Permission denied")
         for name in ("true", "echo"):
             self.fails("--program", f"/bin/{name}", word="it is no sextant-bench")
-        self.fails("--program", "/bin/false", word="/bin/false failed")
+        self.fails("--program", "/bin/false", word="lists no benchmarks, as a sextant-bench does: it ended with exit code 1")
+        self.fails("--program", "/bin/ls", word="lists no benchmarks, as a sextant-bench does")
 
     def test_where_a_run_is_saved(self):
         program = self.program({rope: (1e9, 0.5)})
@@ -134,7 +135,8 @@ class Runs(Bench):
         self.assertIn(f"| `{cached.rsplit('/', 1)[0]}` | 0.11 | unknown |  |  |  |  |  |", printed)
         self.assertIn(f"| `{alibi.rsplit('/', 1)[0]}` |  |  | unknown | 0.90 (0.90-0.90) |", printed)
         self.assertIn(f"| `{plain}` | 1.25 (1.25-1.25) | attention |", printed)
-        self.assertEqual(json.loads(save.read_text())["cases"][rope]["rates"], [57e6, 57e6])
+        kept = json.loads(save.read_text(), parse_constant=self.fail)["cases"]
+        self.assertEqual((kept[rope]["rates"], kept[cached]["ratios"]), ([57e6, 57e6], [None, None]))
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["program", "program.ran", "run"])
         self.assertEqual(self.run_bench("compare", save, save)[0], 0)
 
@@ -223,6 +225,16 @@ class Compare(Bench):
         code, printed, said = self.run_bench("compare", old, new, "^(xpos|rope_nd)/")
         self.assertEqual((code, said), (0, []))
         self.assertNotIn("`rope/", printed)
+
+    def test_a_pass_says_how_many_were_judged_and_none_is_no_pass(self):
+        old, new = self.saved("old", rope=0.8, xpos=0.74), self.saved("new", rope=0.8, xpos=nan)
+        code, printed, said = self.run_bench("compare", old, new)
+        self.assertEqual((code, said), (0, []))
+        self.assertIn("1 of 2 could be judged.", printed)
+        code, printed, said = self.run_bench("compare", old, new, "xpos")
+        self.assertEqual((code, len(said)), (1, 1))
+        self.assertIn("no case could be judged", said[0])
+        self.assertIn("0 of 1 could be judged.", printed)
 
     def test_programs_in_turns(self):
         old, new = self.program({rope: (1e9, 0.8), plain: (1e9, 1.2)}, name="old"), self.program({rope: (1e9, 0.8), plain: (1e9, 1.0)}, name="new")

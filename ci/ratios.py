@@ -97,18 +97,20 @@ def ratio_text(case, best):
 
 def comparison(old, new):
     """A table of the cases that both have, and lines of what it cannot show; the names of those that lost more than most_lost, each ratio known, on cores that nobody
-    shared; how many cases there are."""
+    shared; of how many cases that could be judged, and how many there are."""
     old, new = judged(old), judged(new)
     best = max((case.best_fused() for cases in (old, new) for case in cases.values()), default=0)
     lines = ["| case | threads | old | new | new / old |", "|---|---|---|---|---|"]
-    losses, became_unknown = [], []
+    losses, became_unknown, could_be = [], [], 0
     both = [name for name in old if name in new and old[name].ratios and new[name].ratios]
     for name in both:
         before, after = old[name].ratio(), new[name].ratio()
         change = ""
         if before is not None and after is not None:
             change = f"{after / before:.2f}"
-            if after < (1 - most_lost) * before and not (old[name].is_shared(best) or new[name].is_shared(best)):
+            is_own = not (old[name].is_shared(best) or new[name].is_shared(best))
+            could_be += is_own
+            if is_own and after < (1 - most_lost) * before:
                 change += " lost"
                 losses.append(name)
         elif before is not None:
@@ -118,4 +120,4 @@ def comparison(old, new):
     notes = [("unknown in NEW alone, not judged", became_unknown), ("in OLD alone", [name for name in old if name not in both]),
              ("in NEW alone", [name for name in new if name not in both])]
     lines += [f"\n{what}: " + ", ".join(f"`{name}`" for name in names) for what, names in notes if names]
-    return "\n".join(lines), losses, len(both)
+    return "\n".join(lines), losses, could_be, len(both)
