@@ -66,7 +66,8 @@ class DotProductAttention {
   /// of the inputs. Within attention_error of the true value; float16 and bfloat16 are computed in float32, with one
   /// rounding at the end. The same bits on any number of threads of one machine; another instruction set may give
   /// others. NaN and infinity in a query stay in its token; in a key or a value they reach every token that sees it. A
-  /// query of padding has zeros. Memory beyond `out`: linear in the inputs. Rules that depend on the length of a call take the greatest position of its keys and queries + 1.
+  /// query of padding has zeros. Memory beyond `out`: linear in the inputs. Rules that depend on the length of a call
+  /// take the greatest position of its keys and queries + 1.
   /// @throws std::invalid_argument if shapes, dtypes, positions or weight do not fit each other or the spec;
   /// std::out_of_range for a position beyond +-2^53 where the encoding takes positions.
   void attend(const AttentionInputs& inputs, std::span<std::byte> out) const;
