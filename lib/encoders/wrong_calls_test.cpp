@@ -427,18 +427,22 @@ TEST(WrongCalls, OfAttentionNameWhatIsMissingOrTooMuch) {
   refused(with_all, "weight: none, expected that of relative_bias",
           {.q = four, .k = four, .v = four, .positions = all, .sinks = &sinks});
   refused(encoding, "weight: given, but no position of the spec has one",
-          {.q = four, .k = four, .v = four, .weight = &weight});
+          {.q = four, .k = four, .v = four, .positions = all, .weight = &weight});
   refused(with_all, "sinks: none, expected one for each head",
           {.q = four, .k = four, .v = four, .positions = all, .weight = &weight});
-  refused(encoding, "sinks: given, but the spec has none", {.q = four, .k = four, .v = four, .sinks = &sinks});
+  refused(encoding, "sinks: given, but the spec has none",
+          {.q = four, .k = four, .v = four, .positions = all, .sinks = &sinks});
   refused(encoding, "starts and ends: of batch row 0 they are 9 and 4, expected 0 or more tokens within 0 to 4",
-          {.q = four, .k = four, .v = four, .starts = late});
+          {.q = four, .k = four, .v = four, .positions = all, .starts = late});
   refused(encoding, "starts and ends: of batch row 0 they are 0 and 9, expected 1 or more tokens within 0 to 4",
-          {.q = one, .k = four, .v = four, .ends = late});
+          {.q = one, .k = four, .v = four, .positions = all, .ends = late});
   expect_refusal(
       guarded,
       "DotProductAttention::backward: query_positions, starts and ends: expected none, and as many keys as queries",
-      [&] { DotProductAttention(encoding).backward({.q = four, .k = four, .v = four, .starts = early}, four); });
+      [&] {
+        DotProductAttention(encoding).backward({.q = four, .k = four, .v = four, .positions = all, .starts = early},
+                                               four);
+      });
 }
 
 }  // namespace
