@@ -1,3 +1,11 @@
+// ALiBi within attention, in the dtype that it computes in:
+//
+//   1. By distance: slope times -|query - key|, one head and query at a time. Where positions of a row are few and
+//      close (listed_bias.hpp), each distance's bias is made once, and rows are parts of that list.
+//   2. By key index: slope times key, the same for every query, made once for the call.
+//
+// Slope, distance and product are rounded once each: within 3 u of the bias (docs/proofs/attention-encoder.md).
+
 #include "lib/alibi/score_bias.hpp"
 
 #include <cstdlib>

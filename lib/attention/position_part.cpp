@@ -1,3 +1,6 @@
+// What a position does within attention: of the encoding that a spec holds, how it turns queries and keys, or the bias
+// that it adds to scores. An encoder that can rotate or give a bias outside attention must do so here (static_assert).
+
 #include "lib/attention/position_part.hpp"
 
 #include <cstdint>

@@ -1,3 +1,13 @@
+// Products of matrices c = a b, or added to c, of blocks that the second-level cache holds, compiled once per Highway
+// target:
+//   1. c is cut into panels of a few vectors of columns, and those into tiles of four rows. A tile is in registers.
+//   2. For each index of the depth, in order, the row of b is loaded, and times an element of each of the four rows of
+//      a added to the tile.
+//   3. What is left of columns is panels of one vector, then of one of 128 bits, then of one lane; what is left of rows
+//      is tiles of one.
+// So an element is one sum in the order of the depth, whichever tile it is in. The error of such a sum:
+// docs/proofs/attention-encoder.md, steps 1 and 3, which hold for any order.
+
 #include "lib/attention/products.hpp"
 
 #include <algorithm>
@@ -8,15 +18,6 @@
 #define HWY_TARGET_INCLUDE "lib/attention/products.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-// a b, for blocks that the second-level cache holds:
-//   1. c is cut into panels of a few vectors of columns, and those into tiles of four rows. A tile is in registers.
-//   2. For each index of the depth, in order, the row of b is loaded, and times an element of each of the four rows of
-//      a added to the tile.
-//   3. What is left of columns is panels of one vector, then of one of 128 bits, then of one lane; what is left of rows
-//      is tiles of one.
-// So an element is one sum in the order of the depth, whichever tile it is in. The error of such a sum:
-// docs/proofs/attention-encoder.md, steps 1 and 3, which hold for any order.
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {

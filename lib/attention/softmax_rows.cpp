@@ -27,13 +27,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 // e^x of float32 x <= 0 or NaN, which is kept: docs/proofs/attention-encoder.md, steps 6 and 7.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V FusedExponential(D d, V x) {
+  // ln 2 = 22713/32768 (0x1.62E4p-1) + rest_of_ln2; below least_argument e^x is less than the least normal number.
   // ci/constants: double double double = 1/ln2, ln2 - 22713/32768, -126*ln2
   constexpr auto inverse_ln2 = static_cast<float>(1.4426950408889634);
   constexpr auto rest_of_ln2 = static_cast<float>(1.4286068203094173e-06);
   constexpr auto least_argument = static_cast<float>(-87.3365447505531);
   // ci/constants: double[5] = 1/factorial(7), 1/factorial(6), 1/factorial(5), 1/factorial(4), 1/factorial(3)
   constexpr double coefficients[] = {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1};
-  // Its unit is 1, and its last 8 bits are n + 127.
+  // A float at 1.5 2^23 has a last place of 1: adding that rounds x/ln2 to the whole number n. With 127 more the last 8
+  // bits of the sum are n + 127, the exponent field of 2^n.
   const auto offset = hn::Set(d, 0x1.8p23F + 127);
   const auto shifted = hn::MulAdd(x, hn::Set(d, inverse_ln2), offset);
   const auto power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(hn::RebindToUnsigned<D>(), shifted)));

@@ -1,5 +1,6 @@
 // Queries, keys and values on their way into the blocks: converted to the dtype that is computed in, each element to
 // the nearest, and turned, rows of a step by their own lengths. The encoders turn; here is where from and where to.
+// What the conversion and the rotation are off by is counted in docs/proofs/attention-encoder.md.
 
 #include "lib/attention/vectors.hpp"
 

@@ -1,3 +1,12 @@
+// Digits of binary, compiled once per Highway target. Rows side by side are one string of digits, whatever their
+// length:
+//   1. Positions are packed into words of 64 bits, dim bits each.
+//   2. Elements are made a vector at a time, wherever rows begin: as many bits of the string as a vector has lanes are
+//      the mask that chooses between the elements of 0 and 1.
+//   3. So whole lines go past the caches without being put together elsewhere; what does not fill a line goes through a
+//      LineWriter.
+// Bits are chosen, not computed; there is nothing to prove.
+
 #include "lib/binary/digits.hpp"
 
 #include <cstring>
@@ -10,14 +19,6 @@
 #include <hwy/highway.h>
 
 #include "lib/kernels/put_vector-inl.h"
-
-// Rows side by side are one string of digits, whatever their length:
-//   1. Positions are packed into words of 64 bits, dim bits each.
-//   2. Elements are made a vector at a time, wherever rows begin: as many bits of the string as a vector has lanes are
-//      the mask that chooses between the elements of 0 and 1.
-//   3. So whole lines go past the caches without being put together elsewhere; what does not fill a line goes through a
-//      LineWriter.
-// Bits are chosen, not computed; there is nothing to prove.
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {

@@ -1,3 +1,5 @@
+// OpenMP's threads of a process, where several call encoders at once.
+
 #include "lib/encoders/share_processors.hpp"
 
 #include <omp.h>

@@ -6,7 +6,8 @@
 //      taken off in integers where the unit is turns; then sine and cosine at 256, 1024 and 5000 bits, until both ends
 //      of the interval round alike.
 //
-// The bounds stand beside the code.
+// Each function states its bound, with the inequality in a comment; that no value stays open is with exact_value in
+// angles.hpp.
 
 #include "lib/fourier/angles.hpp"
 

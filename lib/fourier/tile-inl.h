@@ -1,5 +1,12 @@
-// What tiles of both kinds share, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once
-// per target. Counts of points are whole numbers, as doubles exact up to 2^53; lines that wait are streamed in passing.
+// What tiles of 16 points share, those of ladders that double and of others, for one Highway target: included inside
+// HWY_NAMESPACE by a file that is compiled once per target.
+//
+//   1. Positions become counts, 2 p + addend or p + addend, whole numbers that doubles hold exactly up to 2^53; the
+//      last of a tile's points is repeated where there are fewer. Beyond `greatest` nothing of the tile is promised.
+//   2. Between the bands of a tile some vectors of the tile before, whose lines are whole, go past the caches: stores
+//      then happen while the next values are computed.
+//
+// docs/proofs/fourier-tiles.md has what is computed of the counts.
 
 #if defined(SEXTANT_LIB_FOURIER_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_FOURIER_TILE_INL_H_

@@ -1,3 +1,8 @@
+// Counts. A row is one element as often as it has channels:
+//   1. The element is rounded once, a quotient by way of rounding to odd, which has its proof beside it.
+//   2. Rows of whole lines, and long ones, go past the caches where the table is larger: a word of copies of the
+//      element fills them (LineWriter::write_copies), some rows at a time. Other short rows are stored.
+
 #include "lib/integer/integer.hpp"
 
 #include <algorithm>
@@ -10,11 +15,6 @@
 #include "lib/kernels/checks.hpp"
 #include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
-
-// A row is one element as often as it has channels:
-//   1. The element is rounded once, a quotient by way of rounding to odd, which has its proof beside it.
-//   2. Rows of whole lines, and long ones, go past the caches where the table is larger: a word of copies of the
-//      element fills them (LineWriter::write_copies), some rows at a time. Other short rows are stored.
 
 namespace sextant {
 namespace {

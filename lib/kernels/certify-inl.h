@@ -2,10 +2,14 @@
 // included inside HWY_NAMESPACE by a file that is compiled once per target. Over 400 lines, since each element type's
 // rounding, certificate and stores are used together.
 //
-// The certificate: rounding is monotone, so that if the ends of an interval round alike, every real inside it rounds to
-// that value. Equality is that of the bits, so that -0 and +0 differ, and NaN, whose bits are alike too, is left open.
-// Values come in vectors of doubles and leave as the bits of elements, one in each lane of 32 bits (64 for float64),
-// since that is the form in which two of them can be joined to a pair.
+//   1. Both ends of an interval about a value are rounded to the element type: by the target's conversion (float32), by
+//      adding half a unit of what stays (bfloat16), by its conversion or in integers (float16).
+//   2. Rounding is monotone: if the ends round alike, every real between them rounds to that value. Equality is that of
+//      the bits, so that -0 and +0 differ; NaN, whose bits are alike too, is left open.
+//   3. Values come in vectors of doubles and leave as the bits of elements, one in each lane of 32 bits (64 for
+//      float64), the form in which two of them can be joined to a pair; lanes that are open come as a mask.
+//
+// docs/proofs/quick-certificate.md has the shorter forms of the same certificate.
 
 #if defined(SEXTANT_LIB_KERNELS_CERTIFY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_KERNELS_CERTIFY_INL_H_

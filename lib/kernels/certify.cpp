@@ -1,3 +1,7 @@
+// The rounding that both ends of an interval have, if they have one: each end, a sum of two doubles, is rounded to odd
+// in double, so that its rounding to a narrower dtype is that of the end itself (Boldo and Melquiond 2008, IEEE
+// Transactions on Computers 57(4), theorem 1).
+
 #include "lib/kernels/certify.hpp"
 
 #include <bit>

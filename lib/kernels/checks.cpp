@@ -1,3 +1,7 @@
+// What encoders ask of their arguments before anything is written. A line names the function, the argument, what it is
+// and what was expected; all are thrown here, so that encoders say the same of the same. Positions in large numbers are
+// looked at in within.cpp.
+
 #include "lib/kernels/checks.hpp"
 
 #include <fmt/format.h>

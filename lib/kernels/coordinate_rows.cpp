@@ -1,3 +1,6 @@
+// Which coordinates occur, each once in rising order, so that a row of each is made once: by a table of all between the
+// least and the greatest where those are at most four times as many, else sorted.
+
 #include "lib/kernels/coordinate_rows.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Frequencies in turns, of 192 bits, as three doubles each: 53 bits after 53 bits from the leading one on, of the
+// frequency or, where it is more than half a turn, of what is left to one with its sign changed. What is cut off is
+// below 2^-160 turn: docs/proofs/encoder-rotations.md begins with these pieces.
+
 #include "lib/kernels/frequency_pieces.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// Whether the distances of all batch rows of a call are few enough for one list of their biases.
+
 #include "lib/kernels/listed_bias.hpp"
 
 #include <algorithm>

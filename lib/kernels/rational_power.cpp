@@ -1,3 +1,5 @@
+// Whether base^(a/b) is rational, decided in whole numbers, and then the double that it is; why stands at the function.
+
 #include "lib/kernels/rational_power.hpp"
 
 #include <boost/multiprecision/cpp_int.hpp>

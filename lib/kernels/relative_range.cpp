@@ -1,3 +1,6 @@
+// Rows of biases that depend on key - query alone, where keys follow each other: each is a part of one list of all
+// distances, at the place of its first.
+
 #include "lib/kernels/relative_range.hpp"
 
 #include <algorithm>

@@ -1,3 +1,13 @@
+// Rotations of each frequency by 0 to 15 positions, by which rows are turned from an anchor, compiled once per Highway
+// target.
+//
+//   1. Each is the rotation at the position j itself (rotations-inl.h), in groups as the kernels load them; with rates
+//      (xPos) times the power of its pair at j (powers-inl.h).
+//   2. For 16-bit elements the same once more, rounded to float, two groups in one.
+//
+// docs/proofs/encoder-rotations.md, steps 3 to 5, and encoder-powers.md, step 6, have the bounds; what a product of an
+// anchor and a step errs by is rope.md, step 3.
+
 #include "lib/kernels/step_rotations.hpp"
 
 #include "lib/kernels/targets.hpp"

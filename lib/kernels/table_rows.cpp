@@ -1,3 +1,6 @@
+// What a table that rows are written to must be: dense, or with the caller's stride (checks of line_writer.hpp), of as
+// many rows as there are positions.
+
 #include "lib/kernels/table_rows.hpp"
 
 #include <fmt/format.h>

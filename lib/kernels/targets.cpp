@@ -1,3 +1,6 @@
+// The instruction set in use: the best that this machine has, or the one that SEXTANT_FORCE_TARGET names, which is read
+// once, before the first dispatch.
+
 #include "lib/kernels/targets.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Fills the constants of Boost's wide floats by one thread, before others read them.
+
 #include "lib/kernels/wide.hpp"
 
 namespace sextant {

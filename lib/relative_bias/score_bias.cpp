@@ -1,3 +1,7 @@
+// A relative bias within attention: for each key of a query the weight of the bucket of their distance and the query's
+// head. Where positions of a row are few and close (listed_bias.hpp), each distance's weight is looked up once, and
+// rows are parts of that list; else every one is. There is nothing to prove but the weights' conversion.
+
 #include "lib/relative_bias/score_bias.hpp"
 
 #include <vector>

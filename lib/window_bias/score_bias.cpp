@@ -1,3 +1,6 @@
+// A window's bias within attention: for each key of a query the weight of their row (WindowBiasEncoder::row_of) and the
+// query's head, from weights that are converted once. There is nothing to prove but the conversion.
+
 #include "lib/window_bias/score_bias.hpp"
 
 #include <vector>

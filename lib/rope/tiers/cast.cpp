@@ -1,7 +1,8 @@
 // Floats rounded to 16 bits, for vectors that are turned into another dtype (cast.hpp), on the instruction set in use.
 //
 //   1. Two vectors at a time are rounded to nearest and written as one, past the caches where the call says so.
-//   2. An element that is a tie, a NaN, or subnormal in float16 is done by itself, which tells the ties.
+//   2. An element that is a tie, a NaN, or subnormal in float16 is done by itself. Ties are told to the caller, since
+//      the real number that was rounded to one may lie on either side of it (docs/proofs/rope.md, step 23).
 
 #include "lib/rope/cast.hpp"
 

@@ -6,7 +6,6 @@
 //      is that of the ends themselves.
 //   3. Where both ends come to the same bits the truth does too. Other lanes, and elements that are not finite or
 //      beyond the bounds' range, go to settle-inl.h.
-//
 //   4. Channels of float32 that no frequency turns are rounded.
 //
 // docs/proofs/rope.md, steps 1, 2 and 24, has the certificate.
