@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,6 +141,18 @@ class Runs(Bench):
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["program", "program.ran", "run"])
         self.assertEqual(self.run_bench("compare", save, save)[0], 0)
 
+    def test_a_build_is_told_before_it_begins(self):
+        (self.folder / "ci").mkdir()
+        for name in ("bench", "ratios.py", "operations.py"):
+            shutil.copy(bench.parent / name, self.folder / "ci")
+        build = self.folder / "ci/build"
+        build.write_text("#!/bin/sh\necho built >&2\nexit 2\n")
+        build.chmod(0o755)
+        run = subprocess.run([self.folder / "ci/bench", "rope"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        said = run.stderr.splitlines()
+        self.assertEqual((run.returncode, said[1:]), (2, ["built", "ci/bench: sextant-bench could not be built"]))
+        self.assertIn("brings sextant-bench up to date, which takes minutes", said[0])
+
     def test_copies_and_hand_counts(self):
         cases = {alibi: module.Case([1e9], [0.5]), "learned/float32/gradient/certified/4096x768/threads:1": module.Case([1e9], [0.5])}
         table = module.memory_table(cases, {alibi.rsplit("/", 1)[0]: 0, "learned/float32/gradient/certified/4096x768": 16})
@@ -204,12 +217,33 @@ class Compare(Bench):
         self.fails("compare", run, self.folder, word="is a folder")
         self.fails("compare", run, self.program({rope: (1e9, 0.5)}), word="two programs or two saved runs")
         self.fails("compare", run, run, "[", word="no regular expression")
-        for text in ("", "[]", "3", '{"cases": 3}', '{"cases": {"a": {"rates": "x"}}}', '{"cases": {"a": {"rates": [1], "ratios": ["x"]}}}', '{"cases": {"a": {"rate": [1]}}}',
-                     '{"cases": {"a": {"rates": [0], "ratios": [1]}}}', '{"cases": {"a": {"rates": [1, 2], "ratios": [1]}}}', '{"cases": {"a/threads:x": {"rates": [1]}}}', "\xff" * 9,
-                     '{"cases": {"a": {"rates": []}}}', '{"cases": {"a": {"rates": [1], "beside": []}}}', "[" * 100000):
+        no_run = "is no run that --save wrote: "
+        for text, words in (
+                ("", no_run + "no JSON"), ("\xff" * 9, no_run + "no JSON"), ("[" * 100000, no_run + "no JSON"), ("[]", no_run + "cases: expected an object"),
+                ("3", no_run + "cases: expected an object"), ("{}", no_run + "cases: expected an object"), ('{"cases": 3}', no_run + "cases: expected an object"),
+                ('{"cases": {"a": 3}}', no_run + "cases: a: expected an object of beside, fused, rates, ratios, vector_operations"),
+                ('{"cases": {"a": {"rate": [1]}}}', no_run + "cases: a: expected an object of beside, fused, rates, ratios, vector_operations, not 'rate'")):
             broken = self.folder / "broken"
             broken.write_text(text, encoding="latin-1")
-            self.fails("compare", run, broken, word=f"{broken}: what it has of 'a" if '"rates"' in text else f"{broken} is no run")
+            self.fails("compare", run, broken, word=f"{broken} {words}")
+        for entry, words in (
+                ('"ratios": [1]', "rates: expected one for each repetition, and there is none"), ('"rates": []', "rates: expected one for each repetition"),
+                ('"rates": "x"', "rates: expected a list of positive numbers"), ('"rates": [0], "ratios": [1]', "rates: expected a list of positive numbers"),
+                ('"rates": [null]', "rates: expected a list of positive numbers"), ('"rates": [1], "ratios": [true]', "ratios: expected a list of positive numbers or null"),
+                ('"rates": [1], "ratios": ["x"]', "ratios: expected a list of positive numbers or null"), ('"rates": [1], "fused": [-1]', "fused: expected a list"),
+                ('"rates": [1, 2], "ratios": [1]', "ratios: expected as many as rates, 2, or none, got 1"),
+                ('"rates": [1], "beside": []', "beside: expected 'memory' or 'eigen'")):
+            broken.write_text('{"cases": {"a": {' + entry + "}}}")
+            self.fails("compare", run, broken, word=f"{broken}: what it has of 'a' is not what a run gives: {words}")
+        broken.write_text('{"cases": {"a/threads:x": {"rates": [1]}}}')
+        self.fails("compare", run, broken, word="its name: expected words")
+
+    def test_null_and_nan_are_not_known(self):
+        for unknown in ("null", "NaN"):
+            run = self.file('{"cases": {"a/x/certified/1": {"rates": [1, 1], "ratios": [0.5, %s]}, "b/x/certified/1": {"rates": [1], "ratios": [0.5]}}}' % unknown, "run")
+            code, printed, said = self.run_bench("compare", run, run)
+            self.assertEqual((code, said), (0, []))
+            self.assertIn("1 of 2 could be judged.", printed)
 
     def test_nothing_in_common(self):
         self.fails("compare", self.saved("old", rope=0.5), self.saved("new", xpos=0.5), word="no case in common")
