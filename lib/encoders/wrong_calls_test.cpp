@@ -106,8 +106,10 @@ void expect_vectors_refused(const std::string& name, const Encoder& encoder, con
   const auto backwards = [](auto& view) { view.head_stride = -4; };
   refused("y: head_stride -4 is negative", [&] { encoder.apply(x, positions, changed(y, backwards)); });
   const auto close = [](auto& view) { view.head_stride = 3; };
-  refused("x: its strides make two elements one", [&] { encoder.apply(changed(y, close), positions); });
-  refused("grad_x: its strides make two elements one", [&] { encoder.backward(x, positions, changed(y, close)); });
+  refused("x: head_stride 3 makes two elements one, expected at least 4",
+          [&] { encoder.apply(changed(y, close), positions); });
+  refused("grad_x: head_stride 3 makes two elements one, expected at least 4",
+          [&] { encoder.backward(x, positions, changed(y, close)); });
   const auto narrow = [](auto& view) { view.head_dim = 2; };
   refused("grad: head_dim is 2, that of the encoding 4", [&] { encoder.backward(changed(x, narrow), positions, y); });
   const auto halved = [](auto& view) { view.dtype = Dtype::float16; };
@@ -116,6 +118,9 @@ void expect_vectors_refused(const std::string& name, const Encoder& encoder, con
   const auto single = [](auto& view) { view.heads = 1; };
   refused("grad_x: extents are [1, 2, 1, 4], those of grad [1, 2, 2, 4]",
           [&] { encoder.backward(x, positions, changed(y, single)); });
+  const auto apart = [](auto& view) { view.token_stride = 12; };
+  refused("y: data is that of x, expected its strides too",
+          [&] { encoder.apply(read_only(y), positions, changed(y, apart)); });
   refused("grad_x: partly overlaps grad", [&] {
     const Heads later = heads_at(guarded.data() + 4, Dtype::float32);
     encoder.backward(read_only(y), positions, later);

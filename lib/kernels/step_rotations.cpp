@@ -5,7 +5,7 @@
 //      (xPos) times the power of its pair at j (powers-inl.h).
 //   2. For 16-bit elements the same once more, rounded to float, two groups in one.
 //
-// docs/proofs/encoder-rotations.md, steps 3 to 5, and encoder-powers.md, step 6, have the bounds; what a product of an
+// docs/proofs/encoder-rotations.md, steps 3 to 5, and encoder-powers.md, step 5, have the bounds; what a product of an
 // anchor and a step errs by is rope.md, step 3.
 
 #include "lib/kernels/step_rotations.hpp"

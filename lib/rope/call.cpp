@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "lib/numeric/domains.hpp"
@@ -68,13 +69,16 @@ std::int64_t check_view(const Refusal& refuse, const HeadsOf<Bytes>& view, const
 // Each axis, from the least stride up, steps over all that the ones before it reach: then no two elements share a
 // place.
 void check_distinct(const Refusal& refuse, const Heads& view, const char* argument) {
-  std::array<std::pair<std::int64_t, std::int64_t>, 3> axes{
-      {{view.batch_stride, view.batch}, {view.token_stride, view.tokens}, {view.head_stride, view.heads}}};
+  std::array<std::tuple<std::int64_t, std::int64_t, const char*>, 3> axes{
+      {{view.batch_stride, view.batch, "batch_stride"},
+       {view.token_stride, view.tokens, "token_stride"},
+       {view.head_stride, view.heads, "head_stride"}}};
   std::ranges::sort(axes);
   std::int64_t reach = view.head_dim;
-  for (const auto& [stride, extent] : axes) {
+  for (const auto& [stride, extent, name] : axes) {
     if (extent <= 1) continue;
-    if (stride < reach) refuse(argument, "its strides make two elements one");
+    if (stride < reach)
+      refuse(argument, fmt::format("{} {} makes two elements one, expected at least {}", name, stride, reach));
     reach += (extent - 1) * stride;
   }
 }
@@ -139,8 +143,9 @@ VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::i
   check_distinct(refuse, y, names.y);
   const bool in_place = x.dtype == y.dtype && same_place(x, y);
   if (!in_place && overlap(x.data, x_bytes, y.data, y_bytes)) {
-    refuse(names.y, x.dtype == y.dtype ? fmt::format("partly overlaps {}", names.x)
-                                       : fmt::format("overlaps {}, which has another dtype", names.x));
+    if (x.dtype != y.dtype) refuse(names.y, fmt::format("overlaps {}, which has another dtype", names.x));
+    refuse(names.y, x.data == y.data ? fmt::format("data is that of {}, expected its strides too", names.x)
+                                     : fmt::format("partly overlaps {}", names.x));
   }
   return {length, x.batch * x.tokens * x.heads * x.head_dim, in_place};
 }

@@ -330,7 +330,7 @@ TEST(RopeMemory, RefusesByName) {
   EXPECT_EQ(refusal(good, good, positions), "accepted");
   expect(refusal(good, changed([](Heads& y) { y.data += 4; }), positions), "y: partly overlaps x");
   expect(refusal(good, changed([](Heads& y) { y.head_stride = 3; }), positions),
-         "y: its strides make two elements one");
+         "y: head_stride 3 makes two elements one");
   expect(refusal(good, changed([](Heads& y) { y.dtype = Dtype::float16; }), positions),
          "y: overlaps x, which has another dtype");
   expect(refusal(good, changed([](Heads& y) { y.dtype = Dtype::int64; }), positions), "y: dtype int64");
