@@ -265,11 +265,12 @@ DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexc
 Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   const StandardArithmetic arithmetic;
   check_inputs(attend_name, encoding_, inputs);
+  Tensor out = Tensor::zeros(inputs.q.dtype, inputs.q.shape);
+  if (out.data.empty()) return out;
   const Dtype arithmetic_dtype = arithmetic_of(inputs.q.dtype);
   Operand q(inputs.q, arithmetic_dtype);
   Operand k(inputs.k, arithmetic_dtype);
   const Operand v(inputs.v, arithmetic_dtype);
-  Tensor out = Tensor::zeros(inputs.q.dtype, inputs.q.shape);
   // A block of queries is read before it is written: they may lie where the results go.
   const Heads results = out.dtype == arithmetic_dtype ? vectors_of(out) : q.own(arithmetic_dtype);
   if (turning_) {

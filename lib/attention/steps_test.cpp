@@ -179,6 +179,19 @@ TEST(AttentionSteps, DoNotReadPaddingAndGiveItZeros) {
   }
 }
 
+TEST(AttentionSteps, OfNoQueriesHaveNoResult) {
+  for (const char* position :
+       {"null", R"({"encoding":"rope","head_dim":8})", R"({"encoding":"alibi","num_heads":4})"}) {
+    const Attention encoding = with(position);
+    const Example example(encoding);
+    const Tensor none = last_tokens(example.q, 0);
+    const Tensor result = DotProductAttention(encoding).attend(
+        {.q = none, .k = example.k, .v = example.v, .positions = example.positions});
+    EXPECT_EQ(result.shape, none.shape);
+    EXPECT_TRUE(result.data.empty());
+  }
+}
+
 TEST(AttentionSteps, RefuseSequencesOutsideOfTheirKeys) {
   const Attention encoding = with("null");
   const DotProductAttention attention(encoding);
