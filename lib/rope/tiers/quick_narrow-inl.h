@@ -390,7 +390,6 @@ struct QuickNarrow {
   template <Pairing in, Pairing out, class Bounds>
   static HWY_INLINE bool TurnInDouble(const NarrowRow<Bounds>& row, std::size_t i, const From* x0, const From* x1,
                                       Element* y0, Element* y1) {
-    using Limits = DoubleLimits;
     const Doubles d;
     const hn::RebindToUnsigned<Doubles> du;
     const hn::Rebind<float, Doubles> df;
@@ -406,9 +405,9 @@ struct QuickNarrow {
     };
     const auto x = LoadPairs<in>(dx, x0, x1);
     const auto y = Turned(widened(x.first), widened(x.second), hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
-    constexpr std::uint64_t dropped = (std::uint64_t{1} << Limits::cut) - 1;
-    const auto clear = hn::Set(du, dropped & ~(2 * Limits::units - 1));
-    const auto half = hn::Set(du, std::uint64_t{1} << (Limits::cut - 1));
+    constexpr std::uint64_t dropped = (std::uint64_t{1} << DoubleLimits::cut) - 1;
+    const auto clear = hn::Set(du, dropped & ~(2 * DoubleLimits::units - 1));
+    const auto half = hn::Set(du, std::uint64_t{1} << (DoubleLimits::cut - 1));
     // What is kept once half a place is added is the rounded value, but for ties.
     const auto moved = [&](DoubleVector value) HWY_ATTR { return hn::Add(hn::BitCast(du, value), half); };
     const auto kept = [&](hn::Vec<decltype(du)> value) HWY_ATTR {
@@ -416,16 +415,16 @@ struct QuickNarrow {
       return hn::DemoteTo(de, hn::BitCast(di, Float16Bits(df, number)));
     };
     const auto is_clear = [&](hn::Vec<decltype(du)> value) HWY_ATTR {
-      return hn::Ne(hn::And(hn::Add(value, hn::Set(du, Limits::units)), clear), hn::Zero(du));
+      return hn::Ne(hn::And(hn::Add(value, hn::Set(du, DoubleLimits::units)), clear), hn::Zero(du));
     };
     const auto first = moved(y.first);
     const auto second = moved(y.second);
     const auto size0 = hn::Abs(y.first);
     const auto size1 = hn::Abs(y.second);
     const auto larger = hn::Max(size0, size1);
-    const auto least = hn::Set(d, -Limits::ratio * Limits::least);
-    const auto comparable = hn::Gt(hn::MulAdd(hn::Min(size0, size1), hn::Set(d, Limits::ratio), least), larger);
-    const auto inside = hn::And(comparable, hn::Le(larger, hn::Set(d, Limits::most)));
+    const auto least = hn::Set(d, -DoubleLimits::ratio * DoubleLimits::least);
+    const auto comparable = hn::Gt(hn::MulAdd(hn::Min(size0, size1), hn::Set(d, DoubleLimits::ratio), least), larger);
+    const auto inside = hn::And(comparable, hn::Le(larger, hn::Set(d, DoubleLimits::most)));
     if (!hn::AllTrue(d, hn::And(inside, hn::RebindMask(d, hn::And(is_clear(first), is_clear(second)))))) return false;
     StorePairs<out>(de, {kept(first), kept(second)}, y0, y1);
     return true;
