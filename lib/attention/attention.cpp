@@ -124,9 +124,10 @@ void check_inputs(const char* function, const Attention& encoding, const Attenti
     check_dtype(function, name, tensor.dtype, "q", q.dtype);
   }
   check_positions(function, "positions", encoding, inputs.positions, batch * keys);
-  if (shape_of(inputs).kind == CallShape::Kind::step)
+  const CallShape shape = shape_of(inputs);
+  if (shape.kind == CallShape::Kind::step)
     check_positions(function, "query_positions", encoding, inputs.query_positions, batch * n);
-  check_sequences(function, shape_of(inputs));
+  check_sequences(function, shape);
   const auto weight = signature_of(encoding).weight;
   if (weight.has_value() != (inputs.weight != nullptr)) {
     const std::string name(weight ? encoding_name(*encoding.position) : "");

@@ -50,4 +50,11 @@ inline Tensor random_tensor(Dtype dtype, std::vector<std::int64_t> shape, unsign
   return tensor;
 }
 
+/// The same elements, exactly.
+inline Tensor in_float64(const Tensor& x) {
+  Tensor wide = Tensor::zeros(Dtype::float64, x.shape);
+  for (std::int64_t i = 0; i < x.elements(); ++i) wide.set(i, x.at(i));
+  return wide;
+}
+
 }  // namespace sextant

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <span>
 #include <utility>
 #include <variant>
@@ -12,6 +11,8 @@
 #include "lib/kernels/guard_page_test.hpp"
 #include "lib/kernels/strided_heads_test.hpp"
 #include "lib/kernels/target_test.hpp"
+#include "lib/kernels/truth_test.hpp"
+#include "lib/numeric/ulp.hpp"
 #include "lib/rope/rope.hpp"
 
 // What the kernels touch: no byte outside the contract, for any width, tail, alignment and stride, and what they refuse
@@ -213,8 +214,7 @@ TEST_P(RopeMemoryOn, PassingChannelsKeepTheirBitsAndNaNStaysInItsPair) {
 double stated_ulps(Dtype dtype, double factor, double norm) {
   if (dtype == Dtype::float16) return 0.5 + 6.5 * 0x1p-13;
   if (dtype == Dtype::bfloat16) return 0.5 + 6.5 * 0x1p-16;
-  const double ulp = std::ldexp(1.0, std::ilogb(norm) - format_of(dtype).precision + 1);
-  return (factor == 1 ? 1.71 : 2.01) + (std::ilogb(norm + ulp) > std::ilogb(norm) ? 0.5 : 0);
+  return (factor == 1 ? 1.71 : 2.01) + (std::ilogb(norm + ulp(dtype, norm)) > std::ilogb(norm) ? 0.5 : 0);
 }
 
 // Turns vectors of as many heads of tokens at these positions, in place too, and holds them to the stated bound. The
@@ -225,15 +225,8 @@ void check_fast(const Rope& encoding, Dtype dtype, std::span<const std::int64_t>
   const auto* const yarn = std::get_if<YarnScaling>(&encoding.rope_scaling);
   const double factor = yarn != nullptr ? *yarn->attention_factor : 1;
   const std::int64_t width = encoding.head_dim;
-  Tensor x = Tensor::zeros(dtype, {1, std::ssize(positions), heads, width});
-  Tensor wide = Tensor::zeros(Dtype::float64, x.shape);
-  std::mt19937_64 random(3);
-  std::uniform_real_distribution<double> unit(-2, 2);
-  for (std::int64_t i = 0; i < x.elements(); ++i) {
-    x.set(i, unit(random));
-    wide.set(i, x.at(i));
-  }
-  const Tensor exact = encoder.rotate(wide, positions);
+  const Tensor x = random_tensor(dtype, {1, std::ssize(positions), heads, width}, 3);
+  const Tensor exact = encoder.rotate(in_float64(x), positions);
   const Tensor fast = encoder.rotate(x, positions, Rounding::fast);
   Tensor turned = x;
   encoder.apply(heads_of(turned), positions, Rounding::fast);
@@ -243,12 +236,10 @@ void check_fast(const Rope& encoding, Dtype dtype, std::span<const std::int64_t>
       const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
       const Channels to = channels_of_pair(encoding, encoding.output_pairing, pair);
       const double norm = factor * std::hypot(x.at(head + from.first), x.at(head + from.second));
-      const int exponent = std::max(std::ilogb(norm), format_of(dtype).min_exponent);
-      const double ulp = std::ldexp(1.0, exponent - format_of(dtype).precision + 1);
       const double room = dtype == Dtype::float64 ? 0.5 : 0;
       for (const std::int64_t channel : {to.first, to.second}) {
         ASSERT_LE(std::fabs(fast.at(head + channel) - exact.at(head + channel)),
-                  (stated_ulps(dtype, factor, norm) + room) * ulp)
+                  (stated_ulps(dtype, factor, norm) + room) * ulp(dtype, norm))
             << name_of(dtype) << ' ' << heads << " heads of " << width << ", vector " << head / width;
       }
     }

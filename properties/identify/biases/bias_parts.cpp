@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <set>
 #include <utility>
 
 #include "lib/numeric/index.hpp"
@@ -179,12 +178,11 @@ std::vector<BiasPart> parts_of_window(const Spec& claim) {
           {BiasPart::Of::calls, "of one token less than the window has", square_of(all - 1)}};
 }
 
-// One cell of each call that these cells are of.
-std::vector<BiasCell> one_of_each_call(const std::vector<BiasCell>& cells) {
+// The first cell of each call: cells of a call follow each other, which may have many.
+std::vector<BiasCell> first_of_calls(const std::vector<BiasCell>& cells) {
   std::vector<BiasCell> list;
-  std::set<std::size_t> calls;
   for (const BiasCell& cell : cells) {
-    if (calls.insert(cell.call).second) list.push_back(cell);
+    if (list.empty() || list.back().call != cell.call) list.push_back(cell);
   }
   return list;
 }
@@ -192,7 +190,7 @@ std::vector<BiasCell> one_of_each_call(const std::vector<BiasCell>& cells) {
 class Dividing {
  public:
   Dividing(const AskedBiases& asked, const std::vector<BiasCell>& in, const std::vector<BiasCell>& out)
-      : asked_(asked), in_(in), calls_in_(one_of_each_call(in)), out_(out), calls_out_(one_of_each_call(out)) {
+      : asked_(asked), in_(in), calls_in_(first_of_calls(in)), out_(out) {
     for (const BiasPart& part : parts_of_window(asked.claim())) add(part);
     for (const BiasFeature& feature : features_of_cells()) add(feature);
     for (const BiasFeature& feature : features_of_calls()) add(feature);
@@ -206,16 +204,11 @@ class Dividing {
     std::vector<Bits> inside;
     for (const BiasPart& part : parts_) {
       Bits& bits = inside.emplace_back(out_.size() / 64 + 1, 0);
-      std::set<std::size_t> calls;
-      if (part.of == BiasPart::Of::calls) {
-        for (const BiasCell& cell : calls_out_) {
-          if (part.holds(asked_.question(cell), cell)) calls.insert(cell.call);
-        }
-      }
+      bool holds = false;
       for (std::size_t i = 0; i < out_.size(); ++i) {
         const BiasCell& cell = out_[i];
-        const bool holds =
-            part.of == BiasPart::Of::calls ? calls.contains(cell.call) : part.holds(asked_.question(cell), cell);
+        const bool is_same_call = i > 0 && out_[i - 1].call == cell.call;
+        if (part.of == BiasPart::Of::cells || !is_same_call) holds = part.holds(asked_.question(cell), cell);
         if (holds) bits[i / 64] |= std::uint64_t{1} << (i % 64);
       }
       if (std::ranges::all_of(bits, [](std::uint64_t word) { return word == 0; })) return std::vector{part};
@@ -252,7 +245,7 @@ class Dividing {
     return are_cells ? Pair::of_cells : Pair::with_calls;
   }
 
-  // What is said of calls is so of each cell of a call, and calls may have many.
+  // What is said of calls is so of each of their cells.
   const std::vector<BiasCell>& in_of(BiasPart::Of of) const { return of == BiasPart::Of::calls ? calls_in_ : in_; }
 
   void add(BiasPart part) {
@@ -311,7 +304,6 @@ class Dividing {
   const std::vector<BiasCell>& in_;
   std::vector<BiasCell> calls_in_;
   const std::vector<BiasCell>& out_;
-  std::vector<BiasCell> calls_out_;
   std::vector<BiasPart> parts_;
   int features_ = 0;
 };
